@@ -1,0 +1,20 @@
+# Third-party libraries as imported targets dep_uv, dep_sodium, dep_jansson, dep_hwloc. Static archives are preferred for
+# the first three: a launcher that starts in milliseconds cannot afford to resolve libraries it hardly uses, and one file
+# can be carried to another machine. hwloc stays shared: it brings many dependencies of its own.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+function(muster_dep target module archive)
+  pkg_check_modules(${target} REQUIRED IMPORTED_TARGET ${module})
+  add_library(dep_${target} INTERFACE)
+  find_library(${target}_ARCHIVE NAMES ${archive} HINTS ${${target}_LIBDIR})
+  if(MUSTER_STATIC_DEPS AND ${target}_ARCHIVE)
+    target_include_directories(dep_${target} SYSTEM INTERFACE ${${target}_INCLUDE_DIRS})
+    target_link_libraries(dep_${target} INTERFACE ${${target}_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS})
+  else()
+    target_link_libraries(dep_${target} INTERFACE PkgConfig::${target})
+  endif()
+endfunction()
+
+muster_dep(uv "libuv>=1.44" libuv_a.a)
+muster_dep(jansson "jansson>=2.13" libjansson.a)
