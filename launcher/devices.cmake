@@ -1,0 +1,5 @@
+# GPU inventory and selection: sources of muster_core (pure) and muster_io, relative to launcher/.
+set(MUSTER_DEVICE_CORE
+  core/gpu_error.c core/device.c core/ambient.c)
+set(MUSTER_DEVICE_IO
+  io/probe_fake.c)
