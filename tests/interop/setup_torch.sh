@@ -11,8 +11,8 @@ version=${MUSTER_TORCH_VERSION:-2.15.0}
 root=${XDG_CACHE_HOME:-$HOME/.cache}/muster/torch
 venv=$root/$version
 python=$venv/bin/python
-# Not needed for import and gloo: a compiler and what belongs to it.
-skip='triton cuda-bindings cuda-pathfinder nvidia-cuda-cccl'
+# Not needed for import and gloo: a compiler and what belongs to it, libraries loaded at first use.
+skip='triton cuda-bindings cuda-pathfinder nvidia-cuda-cccl nvidia-cusolver nvidia-nvtx'
 
 say() { echo "setup_torch: $*" >&2; }
 
@@ -42,7 +42,7 @@ main() {
   if works; then
     say "torch $version is already in $venv"
   else
-    say "installing torch $version into $venv (about 2 GB of downloads)"
+    say "installing torch $version into $venv (about 2 GB of downloads, 4 GB on disk)"
     local started=$SECONDS list
     rm -rf "$venv"
     python3 -m venv "$venv"

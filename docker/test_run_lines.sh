@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Tries what the RUN lines of the Dockerfiles say, on this system and without docker: every package of
+# their apt-get lines is known to apt here (where the image is of another system than this one, a
+# package that only that system has is named, not failed), and the cmake commands, run in a copy of
+# the sources, build each program that COPY --from=build takes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+# The RUN instructions of a file, one a line, continuation lines joined.
+run_lines() {
+  sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$1" | sed -n 's/^RUN *//p' | tr -s ' '
+}
+
+# debian, ubuntu: the system of the image.
+system_of() {
+  if grep -q 'ubuntu' "$1"; then echo ubuntu; else echo debian; fi
+}
+
+check_packages() { # file
+  local here image package
+  here=$(sed -n 's/^ID=//p' /etc/os-release)
+  image=$(system_of "$1")
+  for package in $(run_lines "$1" | grep -o 'apt-get install [^&]*' | sed 's/apt-get install//' | tr ' ' '\n' | grep -v '^-' | sort -u); do
+    if [[ -n $(apt-cache --names-only search "^$package\$" 2>/dev/null) ]] || dpkg -s "$package" >/dev/null 2>&1; then
+      echo "$1: package $package exists"
+    elif [[ $here == "$image" ]]; then
+      fail "$1: $here has no package $package"
+    else
+      echo "$1: NOT CHECKED: package $package (the image is $image, this is $here)"
+    fi
+  done
+}
+
+# The cmake lines, with /build and the working folder replaced; everything else as written.
+check_build() { # file
+  local tree=$scratch/src build=$scratch/build-${1##*.} line program
+  line=$(run_lines "$1" | grep '^cmake' | sed "s|/build\\b|$build|g")
+  if ! (cd "$tree" && bash -c "$line") >"$scratch/log" 2>&1; then
+    tail -n 30 "$scratch/log"
+    fail "$1: $line"
+    return
+  fi
+  while read -r program; do
+    program=$build/${program#/build/}
+    if [[ -x $program ]]; then echo "$1: built ${program##*/}"; else fail "$1: the build made no ${program##*/}"; fi
+  done < <(sed -n 's|^COPY --from=build \(.*\) [^ ]*$|\1|p' "$1" | tr ' ' '\n')
+}
+
+# COPY . . of a checkout: what git knows or would add; of a source archive: all but build folders.
+copy_sources() {
+  mkdir -p "$scratch/src"
+  if [[ -e .git ]]; then
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' name; do
+      [[ -e $name ]] && printf '%s\0' "$name"
+    done | tar --null -T - -cf - | tar -xf - -C "$scratch/src"
+  else
+    tar --exclude=./build --exclude=./out -cf - . | tar -xf - -C "$scratch/src"
+  fi
+}
+
+copy_sources
+for file in docker/Dockerfile.*; do
+  if command -v apt-cache >/dev/null; then check_packages "$file"; else echo "$file: NOT CHECKED: packages (no apt here)"; fi
+  check_build "$file"
+done
+((failures == 0)) || { echo "$failures failed"; exit 1; }

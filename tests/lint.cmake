@@ -1,0 +1,79 @@
+# Label lint: what a reviewer should not have to look for. Each check is a test of its own; one whose
+# tool is not installed is shown as skipped. Those that could pass by mistake check themselves first.
+set(LINT ${CMAKE_CURRENT_SOURCE_DIR}/lint)
+find_package(Python3 COMPONENTS Interpreter)
+
+function(muster_lint name)
+  add_test(NAME lint/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(lint/${name} PROPERTIES LABELS lint TIMEOUT 900 SKIP_RETURN_CODE 77
+    ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+endfunction()
+
+# A check by a tool that may be absent: muster_lint_tool(NAME "tool names" command with the path in place of TOOL).
+function(muster_lint_tool name tools)
+  find_program(LINT_${name} NAMES ${tools} HINTS $ENV{MUSTER_TOOLS}/bin $ENV{HOME}/.cache/muster/tools/bin)
+  if(LINT_${name})
+    list(TRANSFORM ARGN REPLACE "^TOOL$" "${LINT_${name}}")
+    muster_lint(${name} ${ARGN})
+  else()
+    list(GET tools 0 first)
+    muster_lint(${name} sh -c "echo '${first} is not installed'; exit 77")
+  endif()
+endfunction()
+
+# Generated documents: printed from the tables that the code reads, kept in the tree, compared here.
+add_executable(gen_docs tools/gen_docs.c)
+target_link_libraries(gen_docs PRIVATE base)
+set(docs_commands)
+foreach(page errors environment)
+  list(APPEND docs_commands COMMAND gen_docs ${page} > ${PROJECT_SOURCE_DIR}/docs/${page}.md)
+  muster_lint(docs-${page} sh -c "$<TARGET_FILE:gen_docs> ${page} | diff -u docs/${page}.md - || { \
+echo 'rewrite it: cmake --build ${PROJECT_BINARY_DIR} --target docs'; exit 1; }")
+endforeach()
+add_custom_target(docs ${docs_commands} COMMENT "Writing docs/errors.md and docs/environment.md" VERBATIM)
+
+foreach(check includes names words)
+  muster_lint(${check}-self Python3::Interpreter ${LINT}/${check}.py --self)
+  muster_lint(${check} Python3::Interpreter ${LINT}/${check}.py)
+endforeach()
+muster_lint(budget Python3::Interpreter ${LINT}/budget.py)
+
+# Purity. Sanitizers and fuzzing add calls of their own, so those builds leave it to the plain one.
+muster_lint(purity-self Python3::Interpreter ${LINT}/purity.py --self ${LINT}/permitted.txt)
+if(NOT MUSTER_SANITIZE AND NOT MUSTER_FUZZ)
+  set(archives)
+  foreach(pair base=base rendezvous=rendezvous_core core=muster_core)
+    string(REPLACE "=" ";" pair ${pair})
+    list(GET pair 0 layer)
+    list(GET pair 1 target)
+    if(TARGET ${target})
+      list(APPEND archives ${layer}=$<TARGET_FILE:${target}>)
+    else()
+      list(APPEND archives ${layer}=${target})
+    endif()
+  endforeach()
+  muster_lint(purity Python3::Interpreter ${LINT}/purity.py ${CMAKE_NM} ${LINT}/permitted.txt ${archives})
+endif()
+
+# What a program needs at run time, by name: the core, the client and the worker link no library of another's.
+foreach(pair "muster=libcuda|libnccl|libmpi|libnvidia-ml" "muster-worker=libuv|libsodium|libhwloc|libjansson|libnccl|libcuda\\.|libmpi")
+  string(REPLACE "=" ";" pair "${pair}")
+  list(GET pair 0 program)
+  list(GET pair 1 forbidden)
+  if(TARGET ${program})
+    muster_lint(links-${program} sh -c "if readelf -d $<TARGET_FILE:${program}> | grep NEEDED | grep -E '${forbidden}'; \
+then echo '${program} must not link these'; exit 1; fi")
+  endif()
+endforeach()
+
+muster_lint_tool(format clang-format-14 Python3::Interpreter ${LINT}/format.py TOOL)
+muster_lint_tool(tidy clang-tidy-14 Python3::Interpreter ${LINT}/tidy.py TOOL ${PROJECT_BINARY_DIR})
+muster_lint_tool(shell shellcheck Python3::Interpreter ${LINT}/shell.py TOOL)
+muster_lint_tool(spelling codespell Python3::Interpreter ${LINT}/spelling.py TOOL)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lint-cppcheck)
+muster_lint_tool(cppcheck cppcheck TOOL --quiet -j2 --cppcheck-build-dir=${PROJECT_BINARY_DIR}/lint-cppcheck
+  --enable=warning,portability --inline-suppr --error-exitcode=1 --std=c11 -D_GNU_SOURCE
+  --suppressions-list=${LINT}/cppcheck.txt -I ${PROJECT_SOURCE_DIR} base rendezvous launcher worker)
+# DL3008 (pin package versions): a pinned version leaves the archive with the next security update.
+muster_lint_tool(docker hadolint TOOL --ignore DL3008 docker/Dockerfile.cpu docker/Dockerfile.cuda)
+muster_lint(docker-run-lines bash ${PROJECT_SOURCE_DIR}/docker/test_run_lines.sh)
