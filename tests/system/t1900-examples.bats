@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# The examples, as their READMEs tell a user to run them.
+
+load helpers
+
+torch_of() { # python: succeeds if it has a torch with gloo
+  "$1" -c 'import sys, torch.distributed as d; sys.exit(not d.is_gloo_available())' 2>/dev/null
+}
+
+@test "the C worker: every rank prints the sum of all ranks" {
+  run_muster -n 4 example-worker
+  expect_status 0
+  for rank in 0 1 2 3; do
+    expect_in "$output" "rank $rank of 4: sum of ranks 6, hello from rank 0"
+  done
+  no_leftovers
+}
+
+@test "the C worker alone is a group of one" {
+  run_muster -n 1 example-worker
+  expect_status 0
+  expect_in "$output" "rank 0 of 1: sum of ranks 0, hello from rank 0"
+}
+
+@test "the C worker without muster says what it needs" {
+  bats_require_minimum_version 1.5.0
+  run --separate-stderr env -u RANK "$BIN/example-worker"
+  expect_status 2
+  expect_in "$stderr" "muster -n 4 example-worker"
+}
+
+ddp() { # python
+  export PYTHON=$1 OMP_NUM_THREADS=1
+  run_muster -n 2 "$SOURCE/examples/pytorch-ddp/train.py"
+  expect_status 0
+  expect_in "$output" "rank 0 of 2: sum 3"
+  expect_in "$output" "rank 1 of 2: sum 3"
+  no_leftovers
+}
+
+@test "PyTorch DDP with the system's PyTorch" {
+  torch_of /usr/bin/python3 || skip "python3-torch is not installed"
+  ddp /usr/bin/python3
+}
+
+@test "PyTorch DDP with a current PyTorch" {
+  local python found=
+  for python in "${XDG_CACHE_HOME:-$HOME/.cache}"/muster/torch/*/bin/python; do
+    [[ -x $python ]] && found=$python
+  done
+  [[ -n $found ]] || skip "tests/interop/setup_torch.sh has not been run"
+  ddp "$found"
+}
