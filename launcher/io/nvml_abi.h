@@ -1,0 +1,98 @@
+/* nvml_abi.h - the part of NVML's binary interface that muster uses, in its own words.
+ *
+ * Owns names, numbers and layouts of libnvidia-ml.so.1, so that building needs no vendor
+ * header. nvmlReturn_t and NVML's enums are int, nvmlDevice_t is a pointer. Symbols are the
+ * versioned ones: the plain names are older interfaces. Loads and calls nothing.
+ */
+#ifndef MUSTER_IO_NVML_ABI_H
+#define MUSTER_IO_NVML_ABI_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct nvml_handle; /* never defined: NVML's own */
+
+enum {
+    NVML_OK = 0,
+    NVML_UNINITIALIZED = 1,
+    NVML_NOT_SUPPORTED = 3,
+    NVML_NO_PERMISSION = 4,
+    NVML_NOT_FOUND = 6,
+    NVML_TOO_SMALL = 7,
+    NVML_DRIVER_NOT_LOADED = 9,
+    NVML_GPU_LOST = 15,
+    NVML_RESET_REQUIRED = 16,
+    NVML_OS_BLOCKED = 17,
+    NVML_VERSION_MISMATCH = 18,
+    NVML_UNKNOWN = 999
+};
+
+enum { NVML_MODE_DEFAULT = 0, NVML_MODE_PROHIBITED = 2, NVML_MODE_EXCLUSIVE_PROCESS = 3 };
+
+struct nvml_pci {
+    char bus_id_legacy[16];
+    uint32_t domain, bus, device, pci_device_id, pci_subsystem_id;
+    char bus_id[32]; /* "00000000:65:00.0" */
+};
+static_assert(sizeof(struct nvml_pci) == 68, "nvmlPciInfo_t");
+static_assert(offsetof(struct nvml_pci, bus_id) == 36, "nvmlPciInfo_t.busId");
+
+struct nvml_memory {
+    uint64_t total, free, used; /* bytes */
+};
+static_assert(sizeof(struct nvml_memory) == 24, "nvmlMemory_t");
+
+struct nvml_memory_v2 {
+    uint32_t version;
+    uint64_t total, reserved, free, used; /* bytes; free leaves out what is reserved */
+};
+static_assert(sizeof(struct nvml_memory_v2) == 40, "nvmlMemory_v2_t");
+#define NVML_MEMORY_V2 0x2000028u
+
+struct nvml_utilization {
+    uint32_t gpu, memory; /* percent */
+};
+static_assert(sizeof(struct nvml_utilization) == 8, "nvmlUtilization_t");
+
+struct nvml_process {
+    uint32_t pid;
+    uint64_t used_memory;
+    uint32_t gpu_instance, compute_instance;
+};
+static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_t");
+
+/* X(needed, name, symbol, arguments): a row is a function that returns an nvmlReturn_t. Those
+ * not needed may be missing from an old library; then their pointer is NULL. */
+#define NVML_FUNCTIONS(X)                                                                      \
+    X(1, init, nvmlInit_v2, (void))                                                            \
+    X(1, shutdown, nvmlShutdown, (void))                                                       \
+    X(1, count, nvmlDeviceGetCount_v2, (uint32_t * n))                                         \
+    X(1, handle, nvmlDeviceGetHandleByIndex_v2, (uint32_t i, struct nvml_handle * *h))         \
+    X(1, uuid, nvmlDeviceGetUUID, (struct nvml_handle * h, char *text, uint32_t size))         \
+    X(1, pci, nvmlDeviceGetPciInfo_v3, (struct nvml_handle * h, struct nvml_pci * pci))        \
+    X(0, driver, nvmlSystemGetDriverVersion, (char *text, uint32_t size))                      \
+    X(0, name, nvmlDeviceGetName, (struct nvml_handle * h, char *text, uint32_t size))         \
+    X(0, minor, nvmlDeviceGetMinorNumber, (struct nvml_handle * h, uint32_t * minor))          \
+    X(0, capability, nvmlDeviceGetCudaComputeCapability,                                       \
+      (struct nvml_handle * h, int *major, int *minor))                                        \
+    X(0, mode, nvmlDeviceGetComputeMode, (struct nvml_handle * h, int *mode))                  \
+    X(0, memory, nvmlDeviceGetMemoryInfo, (struct nvml_handle * h, struct nvml_memory * m))    \
+    X(0, memory_v2, nvmlDeviceGetMemoryInfo_v2,                                                \
+      (struct nvml_handle * h, struct nvml_memory_v2 * m))                                     \
+    X(0, utilization, nvmlDeviceGetUtilizationRates,                                           \
+      (struct nvml_handle * h, struct nvml_utilization * u))                                   \
+    X(0, processes, nvmlDeviceGetComputeRunningProcesses_v3,                                   \
+      (struct nvml_handle * h, uint32_t * n, struct nvml_process * list))                      \
+    X(0, processes_v2, nvmlDeviceGetComputeRunningProcesses_v2,                                \
+      (struct nvml_handle * h, uint32_t * n, struct nvml_process * list))                      \
+    X(0, mig_mode, nvmlDeviceGetMigMode,                                                       \
+      (struct nvml_handle * h, uint32_t * now, uint32_t * pending))                            \
+    X(0, mig_count, nvmlDeviceGetMaxMigDeviceCount, (struct nvml_handle * h, uint32_t * n))    \
+    X(0, mig_handle, nvmlDeviceGetMigDeviceHandleByIndex,                                      \
+      (struct nvml_handle * h, uint32_t i, struct nvml_handle * *mig))                         \
+    X(0, gpu_instance, nvmlDeviceGetGpuInstanceId, (struct nvml_handle * h, uint32_t * id))    \
+    X(0, compute_instance, nvmlDeviceGetComputeInstanceId,                                     \
+      (struct nvml_handle * h, uint32_t * id))
+
+#endif

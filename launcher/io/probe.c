@@ -1,0 +1,41 @@
+#include "launcher/io/probe.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launcher/io/probe_fake.h"
+#include "launcher/io/probe_nvml.h"
+#include "launcher/io/probe_proc.h"
+
+/* Any trace of an NVIDIA driver: device nodes, its /proc folder, the device of WSL. */
+static bool has_driver(void)
+{
+    glob_t found = {0};
+    bool nodes = glob("/dev/nvidia[0-9c]*", GLOB_NOSORT, NULL, &found) == 0;
+    globfree(&found);
+    return nodes || access("/proc/driver/nvidia/version", F_OK) == 0
+           || access("/dev/dxg", F_OK) == 0;
+}
+
+int probe_devices(enum probe_source *source, struct inventory *out, struct err *why,
+                  struct err *e)
+{
+    const char *fake = getenv("MUSTER_FAKE_GPUS"), *path = getenv("MUSTER_NVML_PATH");
+    struct err proc;
+    *out = (struct inventory){0};
+    if (fake && fake[0]) {
+        *source = PROBE_FAKE;
+        return probe_fake_spec(fake, out, e);
+    }
+    if (probe_nvml(path && path[0] ? path : NULL, out, why) == 0)
+        *source = PROBE_NVML;
+    else if (probe_proc("/proc", out, &proc) == 0)
+        *source = PROBE_PROC;
+    else if ((path && path[0]) || has_driver())
+        *source = PROBE_NO_INVENTORY;
+    else
+        *source = PROBE_NO_GPU;
+    return 0;
+}

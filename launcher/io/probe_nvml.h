@@ -1,0 +1,19 @@
+/* probe_nvml.h - the GPU inventory of this machine from NVML, loaded at run time.
+ *
+ * Owns loading, initialising and enumerating; creates no CUDA context. Each call initialises
+ * and shuts down: NVML does not survive fork(), so nothing of it is kept, and it must not be
+ * called between fork and exec. One bad GPU never ends the list.
+ */
+#ifndef MUSTER_IO_PROBE_NVML_H
+#define MUSTER_IO_PROBE_NVML_H
+
+#include "base/err.h"
+#include "launcher/core/device.h"
+
+/* Reads the inventory. path: the library, NULL = libnvidia-ml.so.1. A GPU that NVML counts but
+ * calls lost is listed with lost set and what is known of it; one that may not be opened here
+ * (its device node is hidden) is left out, as CUDA leaves it out. Failure is ERR_UNAVAILABLE,
+ * with NVML's number and what it means; nothing to release then. */
+int probe_nvml(const char *path, struct inventory *out, struct err *e);
+
+#endif
