@@ -12,9 +12,30 @@ else()
   set(devices_libs devices_under_test)
 endif()
 
+# Fakes: libraries of the vendor's names that answer from a JSON file. Without sanitizers, so that any program can
+# load them.
+function(muster_fake target output source)
+  add_library(${target} SHARED fakes/${source} fakes/fake_gpus.c
+    ${PROJECT_SOURCE_DIR}/launcher/io/probe_fake.c ${PROJECT_SOURCE_DIR}/launcher/core/device.c
+    ${PROJECT_SOURCE_DIR}/base/err.c ${PROJECT_SOURCE_DIR}/base/mem.c ${PROJECT_SOURCE_DIR}/base/buf.c
+    ${PROJECT_SOURCE_DIR}/base/str.c)
+  set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${output}
+    C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fakes)
+  target_compile_features(${target} PRIVATE c_std_11)
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} fakes)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wconversion)
+  target_link_libraries(${target} PRIVATE PkgConfig::jansson Threads::Threads)
+endfunction()
+muster_fake(fake_nvml libnvidia-ml.so.1 fake_nvml.c)
+muster_fake(fake_cuda libcuda.so.1 fake_cuda.c)
+
 muster_layer(devices_vector unit/launcher_devices/vector.c)
 target_include_directories(devices_vector PUBLIC unit/launcher_devices)
 target_compile_definitions(devices_vector PRIVATE TESTS_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
-target_link_libraries(devices_vector PUBLIC ${devices_libs})
+target_compile_definitions(devices_vector PUBLIC
+  FAKE_NVML="$<TARGET_FILE:fake_nvml>" FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
+add_dependencies(devices_vector fake_nvml fake_cuda)
+target_link_libraries(devices_vector PUBLIC ${devices_libs} ${CMAKE_DL_LIBS})
 
 muster_unit_tests(launcher_devices devices_vector)
