@@ -468,7 +468,7 @@ static void do_request(const struct call *k)
         do_barrier(k);
         break;
     case WIRE_QUERY_COUNT:
-        assert(!"no query");
+        assert(false);
     }
 }
 
