@@ -20,6 +20,7 @@ FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 PATH = re.compile(r"^[\w.{},*-]+(/[\w.{},*-]+)*(/|\.(c|h|cu|md|sh|py|txt|cmake|bats|json|bash))$")
 NAME = re.compile(r"^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+(\(\))?$|^[a-z][a-z0-9_]*\(\)$")
 STRUCT = re.compile(r"^(struct|enum|union) (\w+)$")
+PLACEHOLDER = re.compile(r"LAYER|MODULE|NNNN|VERSION")  # tests/unit/LAYER/test_MODULE.c
 LOOSE = {"error.json", "train.py", "compile_commands.json", "build/"}  # not files of the tree
 WALKS = ("docs/life-of-a-job.md", "launcher/README.md", "rendezvous/README.md", "worker/README.md")
 
@@ -37,7 +38,7 @@ def path_exists(word, document, files, folders):
     for one in expand(word):
         candidates = [os.path.normpath(place + one) for place in places]
         if "/" not in one:  # a bare file name: anywhere
-            candidates += [f for f in files if os.path.basename(f) == one]
+            candidates += [f for f in files if fnmatch.fnmatchcase(os.path.basename(f), one)]
         if not any(c in files or c in folders or fnmatch.filter(files, c) for c in candidates):
             return False
     return True
@@ -51,7 +52,7 @@ def check(document, text, files, identifiers, walk):
         word = found.group(1)
         line = text.count("\n", 0, found.start()) + 1
         struct = STRUCT.match(word)
-        if PATH.match(word) and word not in LOOSE and not word.startswith(("build/", "..")):
+        if PATH.match(word) and word not in LOOSE and not PLACEHOLDER.search(word) and not word.startswith(("build/", "..")):
             if not path_exists(word, document, files, folders):
                 out.append(f"{document}:{line}: there is no {word}")
         elif walk and (NAME.match(word) or struct):
@@ -86,7 +87,7 @@ def main():
     for walk in WALKS:
         if walk not in files:
             print(f"NOT CHECKED: {walk} is not there")
-    for document in sorted(f for f in files if f.endswith(".md") and f != "CHANGELOG.md"):
+    for document in sorted(f for f in files if f.endswith(".md") and f != "CHANGELOG.md" and not f.startswith("tests/vectors/")):
         seen += 1
         faults += check(document, sources.read(document), files, known, document in WALKS)
     print("\n".join(faults) if faults else f"{seen} documents name only what exists")

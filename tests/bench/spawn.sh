@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# What starting a group of N processes that do nothing costs: muster beside a program that only spawns and
+# waits (the floor) and beside each other launcher that is found. Runs are interleaved, so that a busy
+# moment hits all; medians. Prints a table in Markdown.
+#
+#   spawn.sh [-n N] [-r ROUNDS] [-b BIN]     N = 8, ROUNDS = 21, BIN = build/release/bin
+#
+#   TORCHRUN    torchrun to compare with; else that of the environment made by tests/interop/setup_torch.sh
+set -euo pipefail
+
+n=8 rounds=21 bin=
+root=$(cd "$(dirname "$0")/../.." && pwd)
+while getopts n:r:b: option; do
+  case $option in
+  n) n=$OPTARG ;;
+  r) rounds=$OPTARG ;;
+  b) bin=$OPTARG ;;
+  *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  esac
+done
+bin=${bin:-$root/build/release/bin}
+floor=$bin/spawn_floor
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+note() { echo "spawn.sh: $*" >&2; }
+
+build_floor() { # a release build without tests does not have it
+  [[ -x $floor ]] && return
+  floor=$scratch/spawn_floor
+  "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -o "$floor" "$root/tests/bench/spawn_floor.c"
+}
+
+find_torchrun() {
+  local found=${TORCHRUN:-} one
+  if [[ -z $found ]]; then
+    for one in "${XDG_CACHE_HOME:-$HOME/.cache}"/muster/torch/*/bin/torchrun; do
+      [[ -x $one ]] && found=$one
+    done
+  fi
+  echo "$found"
+}
+
+# name -> command line; `order` keeps the rows' order
+declare -A command=()
+order=()
+add() {
+  order+=("$1")
+  command[$1]="${*:2}"
+}
+
+add_launchers() {
+  local torchrun true_path
+  true_path=$(type -P true)
+  add floor "$floor $n $true_path"
+  if [[ -x $bin/muster ]]; then add muster "$bin/muster -n $n $true_path"; else note "no $bin/muster"; fi
+  if command -v mpiexec.hydra >/dev/null; then add hydra "mpiexec.hydra -n $n $true_path"; fi
+  if command -v mpirun.openmpi >/dev/null; then
+    add "mpirun (Open MPI)" "mpirun.openmpi --allow-run-as-root --oversubscribe -n $n $true_path"
+  fi
+  torchrun=$(find_torchrun)
+  if [[ -n $torchrun ]]; then
+    add torchrun "$torchrun --nproc-per-node $n --no-python $true_path"
+  else
+    note "no torchrun; tests/interop/setup_torch.sh installs one"
+  fi
+}
+
+# one NAME MODE: appends a measurement; a command that failed ends the comparison, for its time means nothing
+one() {
+  local name=$1 mode=$2 wall cpu kib status
+  # Word splitting is meant: a command line without blanks in its words.
+  # shellcheck disable=SC2086
+  read -r wall cpu kib status < <("$floor" "$mode" ${command[$name]} 2>"$scratch/stderr" | tail -n 1)
+  if [[ ${status:-1} != 0 ]]; then
+    cat "$scratch/stderr" >&2
+    note "'${command[$name]}' failed with status ${status:-none}"
+    exit 1
+  fi
+  if [[ $mode == --memory ]]; then
+    echo "$kib" >>"$scratch/$name.kib"
+  else
+    echo "$wall" >>"$scratch/$name.wall"
+    echo "$cpu" >>"$scratch/$name.cpu"
+  fi
+}
+
+measure_all() {
+  local round name
+  for name in "${order[@]}"; do one "$name" --memory; done # warms the caches too
+  for ((round = 0; round < rounds; round++)); do
+    for name in "${order[@]}"; do
+      # torchrun takes seconds: every seventh round is enough.
+      if [[ $name == torchrun ]] && ((round % 7)); then continue; fi
+      one "$name" --measure
+    done
+  done
+}
+
+median() { sort -n "$1" | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'; }
+
+print_table() {
+  local name wall cpu wall0 cpu0
+  wall0=$(median "$scratch/floor.wall") cpu0=$(median "$scratch/floor.cpu")
+  echo "Starting $n processes that do nothing: medians of $rounds interleaved rounds, $(nproc) cores, $(uname -sr)."
+  echo
+  echo "| launcher | wall ms | x floor | CPU ms | x floor | launcher's peak memory MiB |"
+  echo "|---|---|---|---|---|---|"
+  for name in "${order[@]}"; do
+    wall=$(median "$scratch/$name.wall") cpu=$(median "$scratch/$name.cpu")
+    awk -v name="$name" -v w="$wall" -v c="$cpu" -v w0="$wall0" -v c0="$cpu0" -v m="$(sort -n "$scratch/$name.kib" | tail -n 1)" \
+      'BEGIN {printf "| %s | %.1f | %.2f | %.1f | %.2f | %.1f |\n", name, w / 1000, w / w0, c / 1000, c / c0, m / 1024}'
+  done
+}
+
+build_floor
+add_launchers
+measure_all
+print_table
