@@ -39,3 +39,8 @@ add_dependencies(devices_vector fake_nvml fake_cuda)
 target_link_libraries(devices_vector PUBLIC ${devices_libs} ${CMAKE_DL_LIBS})
 
 muster_unit_tests(launcher_devices devices_vector)
+
+if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/fuzz_target.cmake)
+  include(fuzz_target.cmake)
+  muster_fuzz_target(device_select ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_device_select.c ${devices_libs})
+endif()

@@ -165,6 +165,12 @@ static int fail_hidden(const char *cvd, int ndevices, bool inventory, struct gpu
         return gpu_fail(f, GPU_E_NO_DEVICES,
                         "there is no GPU on this machine; for workers without a GPU say how "
                         "many, with -n N");
+    if (inventory && !ndevices)
+        return gpu_fail(
+            f, GPU_E_NO_DEVICES,
+            "CUDA_VISIBLE_DEVICES=\"%.80s\" asks for GPUs, but this machine has none; "
+            "unset it, and say how many workers with -n N",
+            cvd);
     char have[48] = "the GPUs";
     if (inventory)
         snprintf(have, sizeof have, "all %d GPUs of this machine", ndevices);

@@ -203,11 +203,13 @@ static void suggest(struct str s, char *hint, size_t size)
     else if (has_prefix_nocase(s, "cuda:") || has_prefix_nocase(s, "gpu:"))
         snprintf(hint, size, "write the number alone, %.*s",
                  STR_ARG(after(s, s.p[0] == 'c' || s.p[0] == 'C' ? 5 : 4)));
-    else if (all_of(s, DIGITS " ;\t"))
+    else if (strpbrk(s.p, " ;\t") && all_of(s, DIGITS " ;\t"))
         snprintf(hint, size, "separate GPUs with commas, as 0,1");
-    else if (all_of(s, DIGITS ":") || (strstr(s.p, "..") && all_of(s, DIGITS ".")))
+    else if ((strchr(s.p, ':') && all_of(s, DIGITS ":"))
+             || (strstr(s.p, "..") && all_of(s, DIGITS ".")))
         snprintf(hint, size, "a range is written 0-3");
-    else if (all_of(s, DIGITS "abcdefABCDEF-") && s.n >= 4 && s.n <= 36)
+    else if (all_of(s, DIGITS "abcdefABCDEF-") && !all_of(s, DIGITS "-") && s.n >= 4
+             && s.n <= 36)
         snprintf(hint, size, "if this is a UUID write GPU-%.*s", STR_ARG(s));
     else if (strchr(DIGITS, s.p[0]))
         snprintf(hint, size, "a number stands alone and is plain decimal, as 0,1 or 0-3");
