@@ -3,6 +3,8 @@
 add_library(muster_flags INTERFACE)
 target_compile_features(muster_flags INTERFACE c_std_11)
 target_compile_definitions(muster_flags INTERFACE _GNU_SOURCE MUSTER_VERSION="${PROJECT_VERSION}")
+# Assertions guard invariants of the machines and stay on in every build.
+target_compile_options(muster_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-UNDEBUG>)
 target_include_directories(muster_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(muster_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes

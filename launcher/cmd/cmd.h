@@ -1,0 +1,16 @@
+/* cmd.h - the subcommands: one function a file, named by the table in main.c. args: the words
+ * after the subcommand, NULL-terminated. The result is the process's exit status.
+ */
+#ifndef MUSTER_LAUNCHER_CMD_CMD_H
+#define MUSTER_LAUNCHER_CMD_CMD_H
+
+#include "base/err.h"
+
+int cmd_run(char *const *args);
+int cmd_explain(char *const *args);
+int cmd_version(char *const *args);
+
+/* Prints "muster: text" and returns the error's exit status: for errors before a job exists. */
+int cmd_fail(const struct err *e);
+
+#endif

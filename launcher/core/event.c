@@ -1,0 +1,511 @@
+#include "launcher/core/event.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "launcher/core/note.h"
+
+struct effect *effects_add(struct effects *fx, enum effect_type type)
+{
+    array_grow(fx->items, fx->len, fx->cap);
+    struct effect *item = &fx->items[fx->len++];
+    memset(item, 0, sizeof *item);
+    item->type = type;
+    return item;
+}
+
+void effects_clear(struct effects *fx)
+{
+    fx->len = 0;
+}
+
+void effects_fini(struct effects *fx)
+{
+    free(fx->items);
+    *fx = (struct effects){0};
+}
+
+void event_queue_push(struct event_queue *q, const struct event *ev)
+{
+    if (q->len == q->cap) {
+        size_t cap = q->cap ? q->cap * 2 : 32;
+        struct event *items = mem_alloc(cap, sizeof *items);
+        for (size_t i = 0; i < q->len; i++)
+            items[i] = q->items[(q->head + i) % q->cap];
+        free(q->items);
+        q->items = items;
+        q->head = 0;
+        q->cap = cap;
+    }
+    q->items[(q->head + q->len++) % q->cap] = *ev;
+}
+
+bool event_queue_pop(struct event_queue *q, struct event *ev)
+{
+    if (!q->len)
+        return false;
+    *ev = q->items[q->head];
+    q->head = (q->head + 1) % q->cap;
+    q->len--;
+    return true;
+}
+
+void event_queue_fini(struct event_queue *q)
+{
+    free(q->items);
+    *q = (struct event_queue){0};
+}
+
+bool worker_end_is_failure(const struct worker_end *end)
+{
+    return end->kind != END_EXIT || end->code != 0;
+}
+
+/* ---- text form: one table of fields, read in both directions ---- */
+
+enum field_kind {
+    FIELD_U16,
+    FIELD_U32,
+    FIELD_U64,
+    FIELD_I64,
+    FIELD_BOOL,
+    FIELD_SIGNAL,
+    FIELD_TEXT,
+    FIELD_END_OF_WORKER,
+    FIELD_ORDER,
+    FIELD_ERR,
+    FIELD_NOTE_ID,
+    FIELD_SYS
+};
+
+struct field {
+    int type; /* event, frame or effect type */
+    const char *name;
+    enum field_kind kind;
+    size_t offset;
+};
+
+#define FRAME_FIELD(type, name, kind, member)                                                  \
+    {                                                                                          \
+        FRAME_##type, name, FIELD_##kind, offsetof(struct frame, u.member)                     \
+    }
+static const struct field frame_fields[] = {
+    FRAME_FIELD(HELLO, "host", TEXT, hello.host),
+    FRAME_FIELD(HELLO, "slots", U32, hello.slots),
+    FRAME_FIELD(PLAN, "order", ORDER, plan.order),
+    FRAME_FIELD(REFUSED, "err", ERR, refused.err),
+    FRAME_FIELD(STARTED, "local_rank", U32, started.local_rank),
+    FRAME_FIELD(STARTED, "pid", U32, started.pid),
+    FRAME_FIELD(SIGNAL, "signo", SIGNAL, signal.signo),
+    FRAME_FIELD(STOP, "signo", SIGNAL, stop.signo),
+    FRAME_FIELD(STOP, "grace_ms", U64, stop.grace_ms),
+    FRAME_FIELD(STOP, "final", BOOL, stop.is_final),
+    FRAME_FIELD(EXITED, "local_rank", U32, exited.local_rank),
+    FRAME_FIELD(EXITED, "pid", U32, exited.pid),
+    FRAME_FIELD(EXITED, "end", END_OF_WORKER, exited.end),
+    FRAME_FIELD(EXITED, "gpu", TEXT, exited.gpu),
+    FRAME_FIELD(EXITED, "tail", TEXT, exited.tail),
+};
+
+#define EVENT_FIELD(type, name, kind, member)                                                  \
+    {                                                                                          \
+        EV_##type, name, FIELD_##kind, offsetof(struct event, u.member)                        \
+    }
+static const struct field event_fields[] = {
+    EVENT_FIELD(BOOT, "addr", TEXT, boot.addr),
+    EVENT_FIELD(BOOT, "port", U16, boot.port),
+    EVENT_FIELD(FRAME, "node", U32, frame.node),
+    EVENT_FIELD(SIGNAL, "signo", SIGNAL, signal.signo),
+    EVENT_FIELD(STORE_READY, "generation", U32, store_ready.generation),
+    EVENT_FIELD(NODE_LOST, "node", U32, node_lost.node),
+    EVENT_FIELD(NODE_LOST, "err", ERR, node_lost.err),
+    EVENT_FIELD(PREPARE_FAILED, "err", ERR, prepare_failed.err),
+    EVENT_FIELD(SPAWNED, "local_rank", U32, spawned.local_rank),
+    EVENT_FIELD(SPAWNED, "pid", U32, spawned.pid),
+    EVENT_FIELD(SPAWN_FAILED, "local_rank", U32, spawn_failed.local_rank),
+    EVENT_FIELD(SPAWN_FAILED, "sys", SYS, spawn_failed.sys),
+    EVENT_FIELD(EXITED, "local_rank", U32, exited.local_rank),
+    EVENT_FIELD(EXITED, "end", END_OF_WORKER, exited.end),
+    EVENT_FIELD(EXITED, "tail", TEXT, exited.tail),
+    EVENT_FIELD(STREAMS_ENDED, "local_rank", U32, streams_ended.local_rank),
+    EVENT_FIELD(SWEPT, "left", U32, swept.left),
+};
+
+#define EFFECT_FIELD(type, name, kind, member)                                                 \
+    {                                                                                          \
+        FX_##type, name, FIELD_##kind, offsetof(struct effect, u.member)                       \
+    }
+static const struct field effect_fields[] = {
+    EFFECT_FIELD(SEND, "node", U32, send.node),
+    EFFECT_FIELD(NOTE, "id", NOTE_ID, note.id),
+    EFFECT_FIELD(NOTE, "rank", U32, note.rank),
+    EFFECT_FIELD(NOTE, "node", U32, note.node),
+    EFFECT_FIELD(NOTE, "number", I64, note.number),
+    EFFECT_FIELD(NOTE, "text", TEXT, note.text),
+    EFFECT_FIELD(STORE_RESET, "generation", U32, store_reset.generation),
+    EFFECT_FIELD(SPAWN, "local_rank", U32, spawn.local_rank),
+    EFFECT_FIELD(KILL, "local_rank", U32, kill.local_rank),
+    EFFECT_FIELD(KILL, "signo", SIGNAL, kill.signo),
+    EFFECT_FIELD(SWEEP, "signo", SIGNAL, sweep.signo),
+    EFFECT_FIELD(CLOSE_STREAMS, "local_rank", U32, spawn.local_rank),
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static const char *const frame_names[] = {
+#define X(name, direction) [FRAME_##name] = #name,
+    FRAME_TYPES(X)
+#undef X
+};
+static const char *const event_names[] = {
+#define X(name, who) [EV_##name] = #name,
+    EVENT_TYPES(X)
+#undef X
+};
+static const char *const effect_names[] = {
+#define X(name, whose) [FX_##name] = #name,
+    EFFECT_TYPES(X)
+#undef X
+};
+static_assert(COUNT(frame_names) == FRAME_TYPE_COUNT, "one name a frame");
+static_assert(COUNT(event_names) == EVENT_TYPE_COUNT, "one name an event");
+static_assert(COUNT(effect_names) == EFFECT_TYPE_COUNT, "one name an effect");
+
+static const char *const end_names[] = {[END_EXIT] = "exit",
+                                        [END_SIGNAL] = "signal",
+                                        [END_EXEC] = "exec",
+                                        [END_UNKNOWN] = "unknown"};
+
+/* Linux numbers, so that texts do not depend on the machine that reads them. */
+static const char *const signal_names[] = {
+    "SIG0",      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
+    "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
+    "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
+    "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
+
+const char *signal_name(int signo)
+{
+    return signo >= 0 && signo < (int)COUNT(signal_names) ? signal_names[signo]
+                                                          : "real-time signal";
+}
+
+void worker_end_format(const struct worker_end *end, struct buf *out)
+{
+    switch (end->kind) {
+    case END_EXIT:
+        buf_addf(out, "exit %d", end->code);
+        return;
+    case END_SIGNAL:
+        buf_addf(out, "signal %d (%s)%s", end->code, signal_name(end->code),
+                 end->core ? ", core dumped" : "");
+        return;
+    case END_EXEC:
+        buf_addf(out, "could not be started: %s", strerror(end->code));
+        return;
+    case END_UNKNOWN:
+        buf_adds(out, "fate unknown");
+        return;
+    }
+}
+
+static void lower(struct buf *out, const char *name)
+{
+    for (; *name; name++)
+        buf_addc(out, (char)(*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name));
+}
+
+/* Text in a trace: blanks and control bytes as '_', so that a line stays a list of words. */
+static void word(struct buf *out, const char *s)
+{
+    for (; *s; s++)
+        buf_addc(out, *s > ' ' && *s < 0x7f ? *s : '_');
+}
+
+static void order_format(const struct order *o, struct buf *out)
+{
+    buf_addf(out, "%s,gen=%u/%u,node=%u/%u,first=%u,n=%u,world=%u,%s:%u", o->job_id,
+             o->generation, o->max_restarts, o->node_rank, o->nnodes, o->first_rank,
+             o->nworkers, o->world_size, o->master_addr, o->master_port);
+}
+
+static void field_format(const struct field *f, const void *base, struct buf *out)
+{
+    const void *at = (const char *)base + f->offset;
+    buf_addf(out, " %s=", f->name);
+    switch (f->kind) {
+    case FIELD_U16:
+        buf_addf(out, "%u", *(const uint16_t *)at);
+        return;
+    case FIELD_U32:
+        buf_addf(out, "%u", *(const uint32_t *)at);
+        return;
+    case FIELD_U64:
+        buf_addf(out, "%llu", (unsigned long long)*(const uint64_t *)at);
+        return;
+    case FIELD_I64:
+        buf_addf(out, "%lld", (long long)*(const int64_t *)at);
+        return;
+    case FIELD_BOOL:
+        buf_adds(out, *(const bool *)at ? "yes" : "no");
+        return;
+    case FIELD_SIGNAL:
+        buf_adds(out, signal_name(*(const int *)at));
+        return;
+    case FIELD_SYS:
+        buf_addf(out, "%d", *(const int *)at);
+        return;
+    case FIELD_TEXT: {
+        const char *s = *(const char *const *)at;
+        word(out, s ? s : "-");
+        return;
+    }
+    case FIELD_END_OF_WORKER: {
+        const struct worker_end *end = at;
+        buf_addf(out, "%s:%d%s", end_names[end->kind], end->code, end->core ? ":core" : "");
+        return;
+    }
+    case FIELD_ORDER: {
+        const struct order *o = *(const struct order *const *)at;
+        if (o)
+            order_format(o, out);
+        return;
+    }
+    case FIELD_ERR: {
+        const struct err *err = *(const struct err *const *)at;
+        if (err) {
+            buf_addf(out, "%s:", err_name(err->code));
+            word(out, err->text);
+        }
+        return;
+    }
+    case FIELD_NOTE_ID:
+        lower(out, note_name((enum note_id) * (const int *)at));
+        return;
+    }
+}
+
+static void fields_format(const struct field *table, size_t n, int type, const void *base,
+                          struct buf *out)
+{
+    for (size_t i = 0; i < n; i++)
+        if (table[i].type == type)
+            field_format(&table[i], base, out);
+}
+
+static void frame_format(const struct frame *frame, struct buf *out)
+{
+    buf_addc(out, ' ');
+    lower(out, frame_names[frame->type]);
+    buf_addf(out, " gen=%u", frame->generation);
+    fields_format(frame_fields, COUNT(frame_fields), (int)frame->type, frame, out);
+}
+
+void event_format(const struct event *ev, struct buf *out)
+{
+    buf_addf(out, "%llu ", (unsigned long long)ev->now_ms);
+    lower(out, event_names[ev->type]);
+    fields_format(event_fields, COUNT(event_fields), (int)ev->type, ev, out);
+    if (ev->type == EV_FRAME)
+        frame_format(&ev->u.frame.frame, out);
+}
+
+void effect_format(const struct effect *fx, struct buf *out)
+{
+    lower(out, effect_names[fx->type]);
+    fields_format(effect_fields, COUNT(effect_fields), (int)fx->type, fx, out);
+    if (fx->type == FX_SEND)
+        frame_format(&fx->u.send.frame, out);
+}
+
+/* ---- parsing, for traces ---- */
+
+static char *next_word(char **rest)
+{
+    char *s = *rest;
+    while (*s == ' ')
+        s++;
+    if (!*s)
+        return NULL;
+    char *end = strchr(s, ' ');
+    if (end)
+        *end++ = '\0';
+    else
+        end = s + strlen(s);
+    *rest = end;
+    return s;
+}
+
+static int find_name(const char *const *names, size_t n, const char *text)
+{
+    struct buf name;
+    buf_init(&name, 0);
+    int found = -1;
+    for (size_t i = 0; i < n && found < 0; i++) {
+        buf_reset(&name);
+        lower(&name, names[i]);
+        if (strcmp(buf_str(&name), text) == 0)
+            found = (int)i;
+    }
+    buf_fini(&name);
+    return found;
+}
+
+static int parse_end(const char *text, struct worker_end *end)
+{
+    struct str rest = str_from(text), part;
+    uint64_t code;
+    if (!str_split(&rest, ':', &part))
+        return -1;
+    size_t kind = 0;
+    while (kind < COUNT(end_names) && !str_eq(part, end_names[kind]))
+        kind++;
+    if (kind == COUNT(end_names) || !str_split(&rest, ':', &part)
+        || str_parse_u64(part, 0, 255, &code) < 0)
+        return -1;
+    *end = (struct worker_end){(enum end_kind)kind, (int)code, str_split(&rest, ':', &part)};
+    return 0;
+}
+
+static int parse_signal(const char *text, int *signo)
+{
+    for (size_t i = 0; i < COUNT(signal_names); i++) {
+        if (strcmp(signal_names[i], text) == 0) {
+            *signo = (int)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+/* "first=0,n=2,..." with the fields that a trace cares about; the others keep what they were.
+ */
+static int parse_order(const char *text, struct order *o)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } rows[] = {
+        {"gen", offsetof(struct order, generation)},
+        {"max_restarts", offsetof(struct order, max_restarts)},
+        {"node", offsetof(struct order, node_rank)},
+        {"nnodes", offsetof(struct order, nnodes)},
+        {"first", offsetof(struct order, first_rank)},
+        {"n", offsetof(struct order, nworkers)},
+        {"world", offsetof(struct order, world_size)},
+    };
+    struct str rest = str_from(text), part, key;
+    while (str_split(&rest, ',', &part)) {
+        struct str value = part;
+        uint64_t v;
+        if (!str_split(&value, '=', &key) || !value.p
+            || str_parse_u64(value, 0, UINT32_MAX, &v) < 0)
+            return -1;
+        size_t i = 0;
+        while (i < COUNT(rows) && !str_eq(key, rows[i].name))
+            i++;
+        if (i == COUNT(rows))
+            return -1;
+        *(uint32_t *)(void *)((char *)o + rows[i].offset) = (uint32_t)v;
+    }
+    return 0;
+}
+
+static int field_parse(const struct field *f, void *base, char *text, struct order *order,
+                       struct err *inner)
+{
+    void *at = (char *)base + f->offset;
+    uint64_t v = 0;
+    bool is_number = str_parse_u64(str_from(text), 0, UINT64_MAX, &v) == 0;
+    switch (f->kind) {
+    case FIELD_U16:
+        *(uint16_t *)at = (uint16_t)v;
+        return is_number && v <= UINT16_MAX ? 0 : -1;
+    case FIELD_U32:
+        *(uint32_t *)at = (uint32_t)v;
+        return is_number && v <= UINT32_MAX ? 0 : -1;
+    case FIELD_U64:
+        *(uint64_t *)at = v;
+        return is_number ? 0 : -1;
+    case FIELD_I64:
+        *(int64_t *)at = (int64_t)v;
+        return is_number ? 0 : -1;
+    case FIELD_BOOL:
+        return str_parse_bool(str_from(text), at);
+    case FIELD_SIGNAL:
+        return parse_signal(text, at);
+    case FIELD_SYS:
+        *(int *)at = (int)v;
+        return is_number && v < 4096 ? 0 : -1;
+    case FIELD_TEXT:
+        *(const char **)at = strcmp(text, "-") == 0 ? NULL : text;
+        return 0;
+    case FIELD_END_OF_WORKER:
+        return parse_end(text, at);
+    case FIELD_ORDER:
+        *(const struct order **)at = order;
+        return parse_order(text, order);
+    case FIELD_ERR:
+        err_set(inner, ERR_INTERNAL, "%s", text);
+        for (int i = 1; i < ERR_CODE_COUNT; i++) {
+            size_t n = strlen(err_name((enum err_code)i));
+            if (strncmp(text, err_name((enum err_code)i), n) == 0 && text[n] == ':')
+                err_set(inner, (enum err_code)i, "%s", text + n + 1);
+        }
+        *(const struct err **)at = inner;
+        return 0;
+    case FIELD_NOTE_ID:
+        return -1; /* effects are not read */
+    }
+    return -1;
+}
+
+static int fields_parse(const struct field *table, size_t n, int type, void *base, char **rest,
+                        struct order *order, struct err *inner, struct err *e)
+{
+    char *token;
+    while ((token = next_word(rest)) != NULL) {
+        char *value = strchr(token, '=');
+        if (!value)
+            return err_set(e, ERR_USAGE, "'%s' is not KEY=VALUE", token);
+        *value++ = '\0';
+        const struct field *f = NULL;
+        for (size_t i = 0; i < n && !f; i++)
+            if (table[i].type == type && strcmp(table[i].name, token) == 0)
+                f = &table[i];
+        if (!f || field_parse(f, base, value, order, inner) < 0)
+            return err_set(e, ERR_USAGE, "'%s=%s' is not understood", token, value);
+    }
+    return 0;
+}
+
+int event_parse(char *line, struct event *ev, struct order *order, struct err *inner,
+                struct err *e)
+{
+    *ev = (struct event){0};
+    char *rest = line, *token = next_word(&rest);
+    if (!token || str_parse_u64(str_from(token), 0, UINT64_MAX, &ev->now_ms) < 0)
+        return err_set(e, ERR_USAGE, "a line begins with the time in ms");
+    token = next_word(&rest);
+    int type = token ? find_name(event_names, COUNT(event_names), token) : -1;
+    if (type < 0)
+        return err_set(e, ERR_USAGE, "no event is called '%s'", token ? token : "");
+    ev->type = (enum event_type)type;
+    if (ev->type != EV_FRAME)
+        return fields_parse(event_fields, COUNT(event_fields), type, ev, &rest, order, inner,
+                            e);
+    /* frame NODE NAME GENERATION KEY=VALUE... */
+    uint64_t node, generation;
+    char *node_text = next_word(&rest), *name = next_word(&rest), *gen = next_word(&rest);
+    int frame = name ? find_name(frame_names, COUNT(frame_names), name) : -1;
+    if (frame < 0 || !gen || str_parse_u64(str_from(node_text), 0, UINT32_MAX, &node) < 0
+        || str_parse_u64(str_from(gen), 0, UINT32_MAX, &generation) < 0)
+        return err_set(e, ERR_USAGE, "a frame is: frame NODE NAME GENERATION KEY=VALUE...");
+    ev->u.frame.node = (uint32_t)node;
+    ev->u.frame.frame.type = (enum frame_type)frame;
+    ev->u.frame.frame.generation = (uint32_t)generation;
+    return fields_parse(frame_fields, COUNT(frame_fields), frame, &ev->u.frame.frame, &rest,
+                        order, inner, e);
+}

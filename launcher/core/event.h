@@ -1,0 +1,267 @@
+/* event.h - what the two machines see and what they ask for: events, effects, and the frames
+ * between head and node.
+ *
+ * Closed enums with a union each and one text form, shared by traces, debug logs and tests.
+ * Pointers inside are borrowed: those of an event are valid during the step that gets it, those
+ * of an effect until the next step of the machine that made it. Time is a field of the event;
+ * nothing here reads a clock.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_EVENT_H
+#define MUSTER_LAUNCHER_CORE_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* How a worker ended. */
+enum end_kind {
+    END_EXIT,   /* code = exit code */
+    END_SIGNAL, /* code = signal number */
+    END_EXEC,   /* it never ran: code = errno of fork or exec */
+    END_UNKNOWN /* it did not die, or its node was lost */
+};
+
+struct worker_end {
+    enum end_kind kind;
+    int code;
+    bool core; /* END_SIGNAL: a core was dumped */
+};
+
+/* What the head orders a node to run. Owned by the head; the same for one generation. */
+struct order {
+    const char *job_id;
+    uint32_t generation, max_restarts;
+    uint32_t node_rank, nnodes;
+    uint32_t first_rank, nworkers, world_size;
+    const char *master_addr; /* numeric */
+    uint16_t master_port;
+};
+
+/* X(name, direction). up: node to head, down: head to node. */
+#define FRAME_TYPES(X)                                                                         \
+    X(HELLO, up)                                                                               \
+    X(PLAN, down)                                                                              \
+    X(READY, up)                                                                               \
+    X(REFUSED, up)                                                                             \
+    X(START, down)                                                                             \
+    X(STARTED, up)                                                                             \
+    X(SIGNAL, down)                                                                            \
+    X(STOP, down)                                                                              \
+    X(EXITED, up)                                                                              \
+    X(REAPED, up)                                                                              \
+    X(BEAT, up)                                                                                \
+    X(BYE, down)
+
+enum frame_type {
+#define X(name, direction) FRAME_##name,
+    FRAME_TYPES(X)
+#undef X
+        FRAME_TYPE_COUNT
+};
+
+struct frame {
+    enum frame_type type;
+    uint32_t generation; /* frames of another generation than the current one are ignored */
+    union {
+        struct {
+            const char *host;
+            uint32_t
+                slots; /* workers this node would run if the command line gives no number */
+        } hello;
+        struct {
+            const struct order *order;
+        } plan;
+        struct {
+            const struct err *err;
+        } refused;
+        struct {
+            uint32_t local_rank, pid;
+        } started;
+        struct {
+            int signo;
+        } signal;
+        struct {
+            int signo;
+            uint64_t grace_ms; /* until SIGKILL; 0 = at once */
+            bool is_final;     /* the user wants out: pending output may be lost */
+        } stop;
+        struct {
+            uint32_t local_rank, pid;
+            struct worker_end end;
+            const char *gpu;  /* for people, "" if none */
+            const char *tail; /* last lines of its stderr, NULL if none */
+        } exited;
+    } u;
+};
+
+/* X(name, who sees it) */
+#define EVENT_TYPES(X)                                                                         \
+    X(BOOT, both)                                                                              \
+    X(TICK, both)                                                                              \
+    X(FRAME, both)                                                                             \
+    X(SIGNAL, head)                                                                            \
+    X(STORE_READY, head)                                                                       \
+    X(NODE_LOST, head)                                                                         \
+    X(LINK_LOST, node)                                                                         \
+    X(PREPARED, node)                                                                          \
+    X(PREPARE_FAILED, node)                                                                    \
+    X(SPAWNED, node)                                                                           \
+    X(SPAWN_FAILED, node)                                                                      \
+    X(EXITED, node)                                                                            \
+    X(STREAMS_ENDED, node)                                                                     \
+    X(OUTPUT_BLOCKED, node)                                                                    \
+    X(OUTPUT_FLOWING, node)                                                                    \
+    X(SWEPT, node)
+
+enum event_type {
+#define X(name, who) EV_##name,
+    EVENT_TYPES(X)
+#undef X
+        EVENT_TYPE_COUNT
+};
+
+struct event {
+    enum event_type type;
+    uint64_t now_ms; /* monotonic */
+    union {
+        struct {
+            const char *addr; /* head: where the store listens */
+            uint16_t port;
+        } boot;
+        struct {
+            uint32_t node; /* head: from which node; node: its own rank */
+            struct frame frame;
+        } frame;
+        struct {
+            int signo;
+        } signal;
+        struct {
+            uint32_t generation;
+        } store_ready;
+        struct {
+            uint32_t node;
+            const struct err *err;
+        } node_lost;
+        struct {
+            const struct err *err;
+        } prepare_failed;
+        struct {
+            uint32_t local_rank, pid;
+        } spawned;
+        struct {
+            uint32_t local_rank;
+            int sys; /* errno of fork or exec */
+        } spawn_failed;
+        struct {
+            uint32_t local_rank;
+            struct worker_end end;
+            const char *tail;
+        } exited;
+        struct {
+            uint32_t local_rank;
+        } streams_ended;
+        struct {
+            uint32_t left; /* descendants still alive */
+        } swept;
+    } u;
+};
+
+/* X(name, whose) */
+#define EFFECT_TYPES(X)                                                                        \
+    X(SEND, both)                                                                              \
+    X(NOTE, both)                                                                              \
+    X(STORE_GATE, head)                                                                        \
+    X(STORE_RESET, head)                                                                       \
+    X(SUSPEND, head)                                                                           \
+    X(DONE, head)                                                                              \
+    X(PREPARE, node)                                                                           \
+    X(SPAWN, node)                                                                             \
+    X(KILL, node)                                                                              \
+    X(SWEEP, node)                                                                             \
+    X(CLOSE_STREAMS, node)                                                                     \
+    X(REAP, node)                                                                              \
+    X(DROP_OUTPUT, node)
+
+enum effect_type {
+#define X(name, whose) FX_##name,
+    EFFECT_TYPES(X)
+#undef X
+        EFFECT_TYPE_COUNT
+};
+
+/* A thing worth saying, without its words. */
+struct note {
+    int id; /* enum note_id of note.h */
+    uint32_t rank, node;
+    int64_t number;
+    const char *text;
+};
+
+struct effect {
+    enum effect_type type;
+    union {
+        struct {
+            uint32_t node;
+            struct frame frame;
+        } send;
+        struct note note;
+        struct {
+            uint32_t generation;
+        } store_reset;
+        struct {
+            uint32_t local_rank;
+        } spawn; /* also close_streams */
+        struct {
+            uint32_t local_rank;
+            int signo; /* to the worker's whole process group */
+        } kill;
+        struct {
+            int signo; /* to every descendant that is left */
+        } sweep;
+    } u;
+};
+
+/* A list of effects, in order. Zero-initialised by the owner; freed with effects_fini. */
+struct effects {
+    struct effect *items;
+    size_t len, cap;
+};
+
+/* Appends an effect of this type with an empty union and returns it, valid until the next
+ * append. */
+struct effect *effects_add(struct effects *fx, enum effect_type type);
+void effects_clear(struct effects *fx);
+void effects_fini(struct effects *fx);
+
+/* A queue of events for a driver; zero-initialised; first in, first out. */
+struct event_queue {
+    struct event *items;
+    size_t head, len, cap;
+};
+void event_queue_push(struct event_queue *q, const struct event *ev);
+bool event_queue_pop(struct event_queue *q, struct event *ev);
+void event_queue_fini(struct event_queue *q);
+
+/* Text form, one line without newline: "12 exited local_rank=1 end=exit:7". Appended to out. */
+void event_format(const struct event *ev, struct buf *out);
+void effect_format(const struct effect *fx, struct buf *out);
+
+/* The reverse, for traces. Splits line in place; text fields then point into it, so it must
+ * outlive the event; an order or an error is stored in *order or *err, which must outlive it
+ * too. 0, or -1 with the token that is wrong. */
+int event_parse(char *line, struct event *ev, struct order *order, struct err *inner,
+                struct err *e);
+
+/* "exit 7", "signal 9 (SIGKILL)", "signal 11 (SIGSEGV), core dumped", "exec failed: ...". */
+void worker_end_format(const struct worker_end *end, struct buf *out);
+
+/* "SIGTERM" for 15; "SIG42" style text for numbers without a name. Never NULL; static. */
+const char *signal_name(int signo);
+
+/* Whether the worker's end is a failure. */
+bool worker_end_is_failure(const struct worker_end *end);
+
+#endif

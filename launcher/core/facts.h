@@ -1,0 +1,25 @@
+/* facts.h - what is known about this machine and this process before anything starts. A plain
+ * value; io/facts_gather fills it, everything else only reads it.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_FACTS_H
+#define MUSTER_LAUNCHER_CORE_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "launcher/core/device.h"
+
+struct facts {
+    const char *host;               /* as gethostname says; never resolved */
+    const char *const *environment; /* NAME=VALUE, NULL-terminated; the process's own */
+    const char *python; /* interpreter for .py programs and -m: $PYTHON or python3 */
+    uint32_t ncpus;     /* CPUs this process may use, cgroup quota included; at least 1 */
+    const struct inventory *inventory; /* the GPUs; NULL: nobody could be asked (no driver) */
+    bool is_stdout_tty, is_stderr_tty;
+};
+
+/* Value of a variable in facts->environment, or NULL. */
+const char *facts_getenv(const struct facts *facts, const char *name);
+
+#endif

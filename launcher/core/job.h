@@ -1,0 +1,48 @@
+/* job.h - decides what a job does next. Sees only events, answers only with effects.
+ *
+ * The head machine: membership, ranks, generation, start, stop, restart, verdict. It speaks to
+ * its nodes in frames only, also where the one node lives in the same process. Random bytes and
+ * time come from outside.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_JOB_H
+#define MUSTER_LAUNCHER_CORE_JOB_H
+
+#include "launcher/core/event.h"
+#include "launcher/core/options.h"
+#include "launcher/core/verdict.h"
+
+struct job;
+
+/* What the head knows of one rank; for reports. */
+struct job_rank {
+    uint32_t pid; /* 0 = never started in this generation */
+    bool has_ended;
+    struct worker_end end;
+};
+
+/* Keeps a reference to opt. nnodes: how many nodes must join. beat_ms: how often a node says
+ * that it is alive, 0 = nodes cannot get lost silently (same process); three missing beats mean
+ * a lost node. */
+struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms);
+void job_free(struct job *j);
+
+/* Appends to out. The first event is EV_BOOT with the store's address. */
+void job_step(struct job *j, const struct event *ev, struct effects *out);
+
+/* When the next EV_TICK is due; UINT64_MAX = none. */
+uint64_t job_deadline(const struct job *j);
+
+bool job_done(const struct job *j);
+
+/* Valid once done; owned by the job. */
+const struct verdict *job_verdict(const struct job *j);
+
+/* Of the last generation, for reports: ranks[0..n). */
+const struct job_rank *job_ranks(const struct job *j, uint32_t *n);
+uint32_t job_generation(const struct job *j);
+
+/* The signal that muster sent to stop the others and how long until all were gone; 0 = none was
+ * sent. */
+int job_stop_signal(const struct job *j, uint64_t *gone_after_ms);
+
+#endif

@@ -1,0 +1,541 @@
+#include "launcher/core/node.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "launcher/core/note.h"
+
+/*            PLAN            prepared         START           all ended
+ *   IDLE ----------> PREPARE --------> READY -------> UP ------------------> DRAIN --> REAPED
+ *    ^                  | failed         |             | STOP                 ^  ^        |
+ *    |<-----------------'<---------------'             v      grace over      |  |        |
+ *    |                         STOP                   TERM ----------> KILL --'  |        |
+ *    |                                                  '------------------------'        |
+ *    '<----------------------------------- PLAN of the next generation -------------------'
+ *
+ * DRAIN ends when no descendant is left and every pipe has ended; what stays behind is ended
+ * step by step (drain_steps).
+ */
+enum node_state {
+    NODE_IDLE,
+    NODE_PREPARE,
+    NODE_READY,
+    NODE_UP,
+    NODE_TERM,
+    NODE_KILL,
+    NODE_DRAIN,
+    NODE_REAPED,
+    NODE_STATE_COUNT
+};
+
+#define TO(state) (1u << NODE_##state)
+static const unsigned allowed[] = {
+    [NODE_IDLE] = TO(PREPARE) | TO(REAPED),
+    [NODE_PREPARE] = TO(READY) | TO(IDLE) | TO(REAPED),
+    [NODE_READY] = TO(UP) | TO(REAPED),
+    [NODE_UP] = TO(TERM) | TO(KILL) | TO(DRAIN),
+    [NODE_TERM] = TO(KILL) | TO(DRAIN),
+    [NODE_KILL] = TO(DRAIN) | TO(REAPED),
+    [NODE_DRAIN] = TO(REAPED),
+    [NODE_REAPED] = TO(PREPARE),
+};
+static_assert(sizeof allowed / sizeof allowed[0] == NODE_STATE_COUNT, "one row a state");
+
+enum {
+    KILL_WAIT_MS = 10000, /* a process that survives SIGKILL this long is left behind */
+    DRAIN_QUIET_MS = 500, /* for pipes to end and helpers to finish by themselves */
+    DRAIN_TERM_MS = 1500, /* between SIGTERM and SIGKILL for what workers left behind */
+    DRAIN_KILL_MS = 2000, /* from SIGKILL until pipes are closed and the rest is given up */
+};
+
+enum worker_state { WORKER_NONE, WORKER_STARTING, WORKER_ALIVE, WORKER_ENDED };
+
+struct worker {
+    enum worker_state state;
+    bool has_streams;
+    uint32_t pid;
+};
+
+struct node {
+    const struct options *opt;
+    const struct facts *facts;
+    enum node_state state;
+    struct node_plan *plan;
+    struct worker *workers;
+    uint32_t nworkers, nalive, nstreams; /* alive: starting or alive */
+    uint32_t nspawned;
+    uint32_t nleft; /* descendants at the last count */
+    int drain_step;
+    int stop_signo;  /* of the STOP in force, 0 = none */
+    bool is_final;   /* the user ended the job: a stalled reader is not waited for */
+    bool is_hurried; /* a stop without grace: no politeness towards what is left either */
+    bool is_blocked; /* nobody reads our output */
+    bool is_leaving; /* BYE or lost link */
+    uint64_t deadline_ms, beat_ms, next_beat_ms;
+    struct err err; /* text of a refusal, referenced by frames */
+    struct buf gpu; /* likewise */
+};
+
+static void move(struct node *n, enum node_state next)
+{
+    assert(allowed[n->state] & 1u << next);
+    n->state = next;
+    n->deadline_ms = UINT64_MAX;
+}
+
+struct node *node_new(const struct options *opt, const struct facts *facts, uint64_t beat_ms)
+{
+    struct node *n = mem_alloc(1, sizeof *n);
+    n->opt = opt;
+    n->facts = facts;
+    n->beat_ms = beat_ms;
+    n->deadline_ms = n->next_beat_ms = UINT64_MAX;
+    buf_init(&n->gpu, 0);
+    return n;
+}
+
+void node_free(struct node *n)
+{
+    if (!n)
+        return;
+    node_plan_free(n->plan);
+    free(n->workers);
+    buf_fini(&n->gpu);
+    free(n);
+}
+
+const struct node_plan *node_plan(const struct node *n)
+{
+    return n->plan;
+}
+
+bool node_is_done(const struct node *n)
+{
+    return n->is_leaving && (n->state == NODE_REAPED || n->state == NODE_IDLE);
+}
+
+uint64_t node_deadline(const struct node *n)
+{
+    return n->deadline_ms < n->next_beat_ms ? n->deadline_ms : n->next_beat_ms;
+}
+
+static struct frame *send(struct node *n, struct effects *fx, enum frame_type type)
+{
+    struct frame *frame = &effects_add(fx, FX_SEND)->u.send.frame;
+    frame->type = type;
+    frame->generation = n->plan ? n->plan->order.generation : 0;
+    return frame;
+}
+
+static void refuse(struct node *n, struct effects *fx)
+{
+    send(n, fx, FRAME_REFUSED)->u.refused.err = &n->err;
+}
+
+static void kill_worker(struct effects *fx, uint32_t local_rank, int signo)
+{
+    struct effect *kill = effects_add(fx, FX_KILL);
+    kill->u.kill.local_rank = local_rank;
+    kill->u.kill.signo = signo;
+}
+
+/* Groups whose leader is dead get the signal too: its children may live. */
+static void kill_all(struct node *n, struct effects *fx, int signo)
+{
+    for (uint32_t i = 0; i < n->nworkers; i++)
+        if (n->workers[i].pid)
+            kill_worker(fx, i, signo);
+}
+
+static void sweep(struct effects *fx, int signo)
+{
+    effects_add(fx, FX_SWEEP)->u.sweep.signo = signo;
+}
+
+enum { SIGNAL_CONT = 18, SIGNAL_KILL = 9, SIGNAL_TERM = 15 }; /* Linux */
+
+static void reaped(struct node *n, struct effects *fx)
+{
+    move(n, NODE_REAPED);
+    if (n->nspawned)
+        effects_add(fx, FX_REAP);
+    send(n, fx, FRAME_REAPED);
+}
+
+/* ---- DRAIN ---- */
+
+static bool drain_is_over(const struct node *n)
+{
+    return n->nleft == 0 && n->nstreams == 0 && !n->is_blocked;
+}
+
+static void close_streams(struct node *n, struct effects *fx)
+{
+    for (uint32_t i = 0; i < n->nworkers; i++) {
+        if (!n->workers[i].has_streams)
+            continue;
+        note_add(fx, NOTE_STREAM_HELD)->rank = n->plan->order.first_rank + i;
+        effects_add(fx, FX_CLOSE_STREAMS)->u.spawn.local_rank = i;
+        n->workers[i].has_streams = false;
+    }
+    n->nstreams = 0;
+}
+
+/* Step 0 counts, 1 asks what is left to end, 2 kills it, 3 gives up waiting. */
+static void drain_next(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    switch (n->drain_step++) {
+    case 0:
+        n->deadline_ms = now_ms + DRAIN_QUIET_MS;
+        sweep(fx, 0);
+        return;
+    case 1:
+        if (n->nleft)
+            note_add(fx, NOTE_SWEPT)->number = n->nleft;
+        n->deadline_ms = now_ms + DRAIN_TERM_MS;
+        sweep(fx, SIGNAL_TERM);
+        return;
+    case 2:
+        n->deadline_ms = now_ms + DRAIN_KILL_MS;
+        sweep(fx, SIGNAL_KILL);
+        return;
+    default:
+        if (n->nleft)
+            note_add(fx, NOTE_LEFT_BEHIND)->number = n->nleft;
+        if (n->is_blocked)
+            effects_add(fx, FX_DROP_OUTPUT);
+        close_streams(n, fx);
+        reaped(n, fx);
+    }
+}
+
+static void drain_begin(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    move(n, NODE_DRAIN);
+    n->nleft = 1; /* until counted */
+    n->drain_step = n->is_hurried ? 2 : 0;
+    if (n->is_hurried)
+        effects_add(fx, FX_DROP_OUTPUT);
+    drain_next(n, now_ms, fx);
+}
+
+static void drain_check(struct node *n, struct effects *fx)
+{
+    if (n->state == NODE_DRAIN && drain_is_over(n))
+        reaped(n, fx);
+}
+
+/* While a slow reader holds up the output, pipes cannot end: wait, unless the user wants out.
+ */
+static bool drain_waits_for_reader(const struct node *n)
+{
+    return n->is_blocked && !n->is_final && n->nleft == 0;
+}
+
+/* ---- frames from the head ---- */
+
+static void on_plan(struct node *n, const struct order *order, struct effects *fx)
+{
+    if (n->state != NODE_IDLE && n->state != NODE_REAPED)
+        return;
+    struct node_plan *plan = node_plan_build(n->opt, n->facts, order, &n->err);
+    if (!plan) {
+        refuse(n, fx);
+        return;
+    }
+    node_plan_free(n->plan);
+    free(n->workers);
+    n->plan = plan;
+    n->nworkers = order->nworkers;
+    n->workers = mem_alloc(n->nworkers, sizeof *n->workers);
+    n->nalive = n->nstreams = n->nspawned = 0;
+    n->is_final = n->is_hurried = false;
+    n->stop_signo = 0;
+    move(n, NODE_PREPARE);
+    effects_add(fx, FX_PREPARE);
+}
+
+static void on_start(struct node *n, struct effects *fx)
+{
+    if (n->state != NODE_READY)
+        return;
+    move(n, NODE_UP);
+    n->nalive = n->nworkers;
+    for (uint32_t i = 0; i < n->nworkers; i++) {
+        n->workers[i].state = WORKER_STARTING;
+        effects_add(fx, FX_SPAWN)->u.spawn.local_rank = i;
+    }
+}
+
+static void enter_kill(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    move(n, NODE_KILL);
+    n->stop_signo = SIGNAL_KILL;
+    kill_all(n, fx, SIGNAL_KILL);
+    n->deadline_ms = now_ms + KILL_WAIT_MS;
+}
+
+static void on_stop(struct node *n, int signo, uint64_t grace_ms, bool is_final,
+                    uint64_t now_ms, struct effects *fx)
+{
+    n->is_final = n->is_final || is_final;
+    n->is_hurried = n->is_hurried || !grace_ms;
+    switch (n->state) {
+    case NODE_IDLE:
+    case NODE_PREPARE:
+    case NODE_READY:
+        reaped(n, fx);
+        return;
+    case NODE_UP:
+        if (!grace_ms) {
+            enter_kill(n, now_ms, fx);
+            return;
+        }
+        move(n, NODE_TERM);
+        n->stop_signo = signo;
+        n->deadline_ms = now_ms + grace_ms;
+        kill_all(n, fx, signo);
+        kill_all(n, fx, SIGNAL_CONT); /* a stopped process acts on no signal */
+        return;
+    case NODE_TERM:
+        if (!grace_ms)
+            enter_kill(n, now_ms, fx);
+        return;
+    case NODE_DRAIN:
+        if (!grace_ms && n->drain_step < 3) {
+            n->drain_step = 2;
+            effects_add(fx, FX_DROP_OUTPUT);
+            drain_next(n, now_ms, fx);
+        } else if (is_final && n->deadline_ms == UINT64_MAX) {
+            n->deadline_ms = now_ms + DRAIN_QUIET_MS; /* it was waiting for a reader */
+        }
+        return;
+    case NODE_KILL:
+    case NODE_REAPED:
+    case NODE_STATE_COUNT:
+        return;
+    }
+}
+
+static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
+                     struct effects *fx)
+{
+    switch (frame->type) {
+    case FRAME_PLAN:
+        on_plan(n, frame->u.plan.order, fx);
+        return;
+    case FRAME_START:
+        if (n->plan && frame->generation == n->plan->order.generation)
+            on_start(n, fx);
+        return;
+    case FRAME_SIGNAL:
+        if (n->state == NODE_UP)
+            kill_all(n, fx, frame->u.signal.signo);
+        return;
+    case FRAME_STOP:
+        on_stop(n, frame->u.stop.signo, frame->u.stop.grace_ms, frame->u.stop.is_final, now_ms,
+                fx);
+        return;
+    case FRAME_BYE:
+        n->is_leaving = true;
+        return;
+    case FRAME_HELLO:
+    case FRAME_READY:
+    case FRAME_REFUSED:
+    case FRAME_STARTED:
+    case FRAME_EXITED:
+    case FRAME_REAPED:
+    case FRAME_BEAT:
+    case FRAME_TYPE_COUNT:
+        return; /* these go up */
+    }
+}
+
+/* ---- events of this machine ---- */
+
+static void on_boot(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    uint32_t slots;
+    if (node_plan_slots(n->opt, n->facts, &slots, &n->err) < 0) {
+        refuse(n, fx);
+        return;
+    }
+    struct frame *hello = send(n, fx, FRAME_HELLO);
+    hello->u.hello.host = n->facts->host;
+    hello->u.hello.slots = slots;
+    if (n->beat_ms)
+        n->next_beat_ms = now_ms + n->beat_ms;
+}
+
+static void on_prepared(struct node *n, const struct err *failure, struct effects *fx)
+{
+    if (n->state != NODE_PREPARE)
+        return;
+    if (failure) {
+        n->err = *failure;
+        move(n, NODE_IDLE);
+        refuse(n, fx);
+        return;
+    }
+    move(n, NODE_READY);
+    send(n, fx, FRAME_READY);
+}
+
+/* A worker is over: it ended, or never began. */
+static void worker_ended(struct node *n, uint32_t local_rank, const struct worker_end *end,
+                         const char *tail, uint64_t now_ms, struct effects *fx)
+{
+    struct worker *w = &n->workers[local_rank];
+    if (w->state != WORKER_STARTING && w->state != WORKER_ALIVE)
+        return;
+    w->state = WORKER_ENDED;
+    n->nalive--;
+    struct frame *frame = send(n, fx, FRAME_EXITED);
+    frame->u.exited.local_rank = local_rank;
+    frame->u.exited.pid = w->pid;
+    frame->u.exited.end = *end;
+    frame->u.exited.tail = tail;
+    buf_reset(&n->gpu);
+    node_plan_gpu_format(n->plan, local_rank, &n->gpu);
+    frame->u.exited.gpu = buf_str(&n->gpu);
+    if (n->nalive == 0 && n->state != NODE_DRAIN)
+        drain_begin(n, now_ms, fx);
+}
+
+static void on_spawned(struct node *n, uint32_t local_rank, uint32_t pid, struct effects *fx)
+{
+    struct worker *w = &n->workers[local_rank];
+    if (w->state != WORKER_STARTING)
+        return;
+    w->state = WORKER_ALIVE;
+    w->pid = pid;
+    w->has_streams = true;
+    n->nspawned++;
+    n->nstreams++;
+    struct frame *frame = send(n, fx, FRAME_STARTED);
+    frame->u.started.local_rank = local_rank;
+    frame->u.started.pid = pid;
+    if (n->stop_signo) /* it was being started when the stop came */
+        kill_worker(fx, local_rank, n->stop_signo);
+}
+
+static void on_streams_ended(struct node *n, uint32_t local_rank, struct effects *fx)
+{
+    if (!n->workers[local_rank].has_streams)
+        return;
+    n->workers[local_rank].has_streams = false;
+    n->nstreams--;
+    drain_check(n, fx);
+}
+
+/* SIGKILL did not end everybody: name them and go on. */
+static void give_up(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    const struct worker_end unknown = {END_UNKNOWN, 0, false};
+    for (uint32_t i = 0; i < n->nworkers; i++) {
+        if (n->workers[i].state != WORKER_STARTING && n->workers[i].state != WORKER_ALIVE)
+            continue;
+        struct note *note = note_add(fx, NOTE_UNKILLABLE);
+        note->rank = n->plan->order.first_rank + i;
+        note->number = n->workers[i].pid;
+        worker_ended(n, i, &unknown, NULL, now_ms, fx);
+    }
+}
+
+static void on_tick(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    if (now_ms >= n->next_beat_ms) {
+        send(n, fx, FRAME_BEAT);
+        n->next_beat_ms = now_ms + n->beat_ms;
+    }
+    if (now_ms < n->deadline_ms)
+        return;
+    n->deadline_ms = UINT64_MAX;
+    switch (n->state) {
+    case NODE_TERM:
+        note_add(fx, NOTE_ESCALATED)->number = n->nalive;
+        enter_kill(n, now_ms, fx);
+        return;
+    case NODE_KILL:
+        give_up(n, now_ms, fx);
+        return;
+    case NODE_DRAIN:
+        if (!drain_waits_for_reader(n))
+            drain_next(n, now_ms, fx);
+        return;
+    case NODE_IDLE:
+    case NODE_PREPARE:
+    case NODE_READY:
+    case NODE_UP:
+    case NODE_REAPED:
+    case NODE_STATE_COUNT:
+        return;
+    }
+}
+
+static void on_flowing(struct node *n, bool is_blocked, uint64_t now_ms, struct effects *fx)
+{
+    n->is_blocked = is_blocked;
+    drain_check(n, fx);
+    if (!is_blocked && n->state == NODE_DRAIN && n->deadline_ms == UINT64_MAX)
+        n->deadline_ms = now_ms + DRAIN_QUIET_MS;
+}
+
+void node_step(struct node *n, const struct event *ev, struct effects *out)
+{
+    switch (ev->type) {
+    case EV_BOOT:
+        on_boot(n, ev->now_ms, out);
+        return;
+    case EV_TICK:
+        on_tick(n, ev->now_ms, out);
+        return;
+    case EV_FRAME:
+        on_frame(n, &ev->u.frame.frame, ev->now_ms, out);
+        return;
+    case EV_LINK_LOST:
+        n->is_leaving = true;
+        n->next_beat_ms = UINT64_MAX;
+        on_stop(n, SIGNAL_TERM, n->opt->grace_ms, false, ev->now_ms, out);
+        return;
+    case EV_PREPARED:
+        on_prepared(n, NULL, out);
+        return;
+    case EV_PREPARE_FAILED:
+        on_prepared(n, ev->u.prepare_failed.err, out);
+        return;
+    case EV_SPAWNED:
+        if (ev->u.spawned.local_rank < n->nworkers)
+            on_spawned(n, ev->u.spawned.local_rank, ev->u.spawned.pid, out);
+        return;
+    case EV_SPAWN_FAILED:
+        if (ev->u.spawn_failed.local_rank < n->nworkers) {
+            const struct worker_end end = {END_EXEC, ev->u.spawn_failed.sys, false};
+            worker_ended(n, ev->u.spawn_failed.local_rank, &end, NULL, ev->now_ms, out);
+        }
+        return;
+    case EV_EXITED:
+        if (ev->u.exited.local_rank < n->nworkers)
+            worker_ended(n, ev->u.exited.local_rank, &ev->u.exited.end, ev->u.exited.tail,
+                         ev->now_ms, out);
+        return;
+    case EV_STREAMS_ENDED:
+        if (ev->u.streams_ended.local_rank < n->nworkers)
+            on_streams_ended(n, ev->u.streams_ended.local_rank, out);
+        return;
+    case EV_OUTPUT_BLOCKED:
+    case EV_OUTPUT_FLOWING:
+        on_flowing(n, ev->type == EV_OUTPUT_BLOCKED, ev->now_ms, out);
+        return;
+    case EV_SWEPT:
+        n->nleft = ev->u.swept.left;
+        drain_check(n, out);
+        return;
+    case EV_SIGNAL:
+    case EV_STORE_READY:
+    case EV_NODE_LOST:
+    case EVENT_TYPE_COUNT:
+        return; /* the head's */
+    }
+}

@@ -1,0 +1,44 @@
+/* node_plan.h - what one node will run: program, and per local rank its rank, device and files.
+ * Pure: request, inherited environment and inventory come in, a plan or one error comes out,
+ * before anything starts.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_NODE_PLAN_H
+#define MUSTER_LAUNCHER_CORE_NODE_PLAN_H
+
+#include "base/err.h"
+#include "launcher/core/device_select.h"
+#include "launcher/core/event.h"
+#include "launcher/core/facts.h"
+#include "launcher/core/options.h"
+
+struct worker_plan {
+    uint32_t rank, local_rank;
+    int env_local_rank;                   /* what LOCAL_RANK says under the binding */
+    const char *cvd, *cuda_order;         /* NULL = leave the inherited value alone */
+    char *gpu_uuid, *gpu_pci, *gpu_index; /* NULL = no GPU */
+};
+
+/* All text is owned by the plan. */
+struct node_plan {
+    struct order order;
+    enum binding binding;
+    char **argv; /* the program as it will be executed, interpreter included; NULL-terminated */
+    struct worker_plan *workers; /* order.nworkers of them */
+    struct device_choice choice;
+};
+
+/* How many workers this node would run if the command line gives no number: its units; 0 if
+ * there is no GPU. 0, or -1 with ERR_GPU_REQUEST. */
+int node_plan_slots(const struct options *opt, const struct facts *facts, uint32_t *slots,
+                    struct err *e);
+
+/* NULL with ERR_GPU_REQUEST or ERR_USAGE. Copies order and its text. Free with node_plan_free.
+ */
+struct node_plan *node_plan_build(const struct options *opt, const struct facts *facts,
+                                  const struct order *order, struct err *e);
+void node_plan_free(struct node_plan *plan);
+
+/* "GPU 1 (GPU-1f9b10d2)" of a worker, for people; appends nothing for a worker without GPU. */
+void node_plan_gpu_format(const struct node_plan *plan, uint32_t local_rank, struct buf *out);
+
+#endif

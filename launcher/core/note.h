@@ -1,0 +1,48 @@
+/* note.h - the registry of things that the deciding part may want said, and their words.
+ *
+ * Core does not log: it emits FX_NOTE with an id and values, and note_format makes one line of
+ * it.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_NOTE_H
+#define MUSTER_LAUNCHER_CORE_NOTE_H
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "launcher/core/event.h"
+
+/* X(name, level, words). {rank} {node} {number} {text} {signal} ({number} as a signal's name)
+ * {seconds} ({number} ms). */
+#define NOTE_REGISTRY(X)                                                                       \
+    X(GENERATION, INFO, "starting again: attempt {number} of {rank}")                          \
+    X(STOPPING, DEBUG, "stopping all workers with {signal}")                                   \
+    X(INTERRUPTED, INFO, "{signal}: stopping {rank} workers; once more kills them at once")    \
+    X(ESCALATED, INFO, "{number} of the workers did not end within the grace; SIGKILL")        \
+    X(UNKILLABLE, WARN,                                                                        \
+      "rank {rank} (pid {number}) does not die, not even by SIGKILL; it is left behind")       \
+    X(STREAM_HELD, INFO,                                                                       \
+      "rank {rank} has ended, but a process that it started keeps its output open; "           \
+      "closing it")                                                                            \
+    X(SWEPT, INFO, "{number} processes that workers had started are still there; ending them") \
+    X(LEFT_BEHIND, WARN, "{number} processes that workers had started could not be killed")    \
+    X(OUTPUT_LOST, WARN,                                                                       \
+      "standard output is not being read; what was still to be written is lost")               \
+    X(NODE_LATE, INFO, "still waiting for {number} of the nodes")                              \
+    X(NO_RESTART_CODE, INFO, "rank {rank} asked not to be restarted (exit 93)")
+
+enum note_id {
+#define X(name, level, words) NOTE_##name,
+    NOTE_REGISTRY(X)
+#undef X
+        NOTE_COUNT
+};
+
+const char *note_name(enum note_id id);
+enum log_level note_level(const struct note *note);
+
+/* Appends the note's words, without newline. */
+void note_format(const struct note *note, struct buf *out);
+
+/* Adds an FX_NOTE; fields may be changed through the result until the next append. */
+struct note *note_add(struct effects *fx, enum note_id id);
+
+#endif

@@ -1,0 +1,300 @@
+#include "launcher/core/options.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/str.h"
+
+struct row {
+    const char *name;
+    char letter;
+    bool has_env;
+    const char *pet;
+    enum option_type type;
+    size_t offset;
+    const char *metavar, *help;
+};
+
+static const struct row rows[] = {
+#define X(id, name, letter, has_env, pet, type, member, metavar, help)                         \
+    [OPTION_##id] = {name,    letter,       has_env,                                           \
+                     pet,     VALUE_##type, offsetof(struct options, member),                  \
+                     metavar, help},
+    OPTION_TABLE(X)
+#undef X
+};
+static_assert(sizeof rows / sizeof rows[0] == OPTION_ID_COUNT, "one row an option");
+
+enum { WORKERS_MAX = 4096 };
+
+static int bad_value(struct err *e, const char *where, const char *text, const char *right)
+{
+    return err_set(e, ERR_USAGE, "%s: '%s' is not %s", where, text, right);
+}
+
+static int set_number(struct options *opt, const struct row *row, const char *where,
+                      const char *text, struct err *e)
+{
+    void *at = (char *)opt + row->offset;
+    uint64_t v;
+    if (row->type == VALUE_PORT) {
+        if (str_parse_u64(str_from(text), 1, UINT16_MAX, &v) < 0)
+            return bad_value(e, where, text, "a port from 1 to 65535");
+        *(uint16_t *)at = (uint16_t)v;
+        return 0;
+    }
+    uint64_t min = row->type == VALUE_COUNT,
+             max = row->type == VALUE_COUNT ? WORKERS_MAX : 1000000;
+    if (str_parse_u64(str_from(text), min, max, &v) < 0)
+        return bad_value(e, where, text,
+                         row->type == VALUE_COUNT ? "a number from 1 to 4096"
+                                                  : "a number from 0 to 1000000");
+    *(uint32_t *)at = (uint32_t)v;
+    return 0;
+}
+
+/* where: how the user spelled it, for messages. */
+static int set_value(struct options *opt, const struct row *row, const char *where,
+                     const char *text, struct err *e)
+{
+    void *at = (char *)opt + row->offset;
+    switch (row->type) {
+    case VALUE_FLAG:
+        return str_parse_bool(str_from(text), at) < 0 ? bad_value(e, where, text, "yes or no")
+                                                      : 0;
+    case VALUE_COUNT:
+    case VALUE_NUMBER:
+    case VALUE_PORT:
+        return set_number(opt, row, where, text, e);
+    case VALUE_DURATION:
+        return str_parse_duration_ms(str_from(text), at) < 0
+                   ? bad_value(e, where, text, "a time such as 30, 500ms, 2m or 1h")
+                   : 0;
+    case VALUE_TEXT:
+        if (!*text)
+            return err_set(e, ERR_USAGE, "%s: the value is empty; it should be %s", where,
+                           row->metavar);
+        *(const char **)at = text;
+        return 0;
+    case VALUE_BINDING:
+        return binding_parse(str_from(text), at) < 0 ? bad_value(
+                   e, where, text, "one of shared, isolated, isolated-virtual, rotated, none")
+                                                     : 0;
+    }
+    return 0;
+}
+
+/* "max_restarts" and "max-restarts" are one name. */
+static bool name_eq(struct str given, const char *name)
+{
+    if (given.n != strlen(name))
+        return false;
+    for (size_t i = 0; i < given.n; i++)
+        if (given.p[i] != name[i] && !(given.p[i] == '_' && name[i] == '-'))
+            return false;
+    return true;
+}
+
+static const struct row *find_long(struct str name)
+{
+    for (size_t i = 0; i < OPTION_ID_COUNT; i++)
+        if (name_eq(name, rows[i].name))
+            return &rows[i];
+    return NULL;
+}
+
+static const struct row *find_letter(char letter)
+{
+    for (size_t i = 0; i < OPTION_ID_COUNT; i++)
+        if (rows[i].letter == letter)
+            return &rows[i];
+    return NULL;
+}
+
+static int unknown(struct str name, struct err *e)
+{
+    char word[65] = "";
+    size_t n = name.n < sizeof word - 1 ? name.n : sizeof word - 1;
+    for (size_t i = 0; i < n; i++)
+        word[i] = name.p[i] == '_' ? '-' : name.p[i];
+    const char *best = rows[0].name;
+    unsigned least = str_distance(word, best);
+    for (size_t i = 1; i < OPTION_ID_COUNT; i++) {
+        unsigned d = str_distance(word, rows[i].name);
+        bool is_prefix = n >= 2 && strncmp(rows[i].name, word, n) == 0;
+        if (is_prefix || d < least) {
+            best = rows[i].name;
+            least = is_prefix ? 0 : d;
+        }
+    }
+    return err_set(e, ERR_USAGE,
+                   "--%.*s: no such option; the nearest is --%s (see muster run --help)",
+                   STR_ARG(name), best);
+}
+
+static void set_origin(struct options *opt, const struct row *row, enum option_origin origin)
+{
+    opt->origin[row - rows] = origin;
+}
+
+static int parse_long(char *const **args, struct options *opt, struct err *e)
+{
+    const char *word = **args, *equals = strchr(word, '=');
+    struct str name = {word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2)};
+    const struct row *row = find_long(name);
+    if (!row)
+        return unknown(name, e);
+    char where[48] = "--";
+    strncat(where, row->name, sizeof where - 3);
+    set_origin(opt, row, ORIGIN_COMMAND_LINE);
+    if (row->type == VALUE_FLAG)
+        return set_value(opt, row, where, equals ? equals + 1 : "yes", e);
+    if (!equals && !(*args)[1])
+        return err_set(e, ERR_USAGE, "%s needs a value: %s", where, row->metavar);
+    if (!equals)
+        ++*args;
+    return set_value(opt, row, where, equals ? equals + 1 : **args, e);
+}
+
+/* "-v", "-n4", "-n 4", "-vn 4" */
+static int parse_letters(char *const **args, struct options *opt, struct err *e)
+{
+    for (const char *p = **args + 1; *p; p++) {
+        const struct row *row = find_letter(*p);
+        char where[3] = {'-', *p, '\0'};
+        if (!row)
+            return err_set(e, ERR_USAGE, "-%c: no such option (see muster run --help)", *p);
+        set_origin(opt, row, ORIGIN_COMMAND_LINE);
+        if (row->type == VALUE_FLAG) {
+            if (set_value(opt, row, where, "yes", e) < 0)
+                return -1;
+            continue;
+        }
+        if (!p[1] && !(*args)[1])
+            return err_set(e, ERR_USAGE, "%s needs a value: %s", where, row->metavar);
+        if (p[1])
+            return set_value(opt, row, where, p + 1, e);
+        ++*args;
+        return set_value(opt, row, where, **args, e);
+    }
+    return 0;
+}
+
+bool options_env_name(enum option_id id, struct buf *out)
+{
+    if (!rows[id].has_env)
+        return false;
+    buf_adds(out, "MUSTER_");
+    for (const char *p = rows[id].name; *p; p++)
+        buf_addc(out, (char)(*p == '-' ? '_' : *p - 'a' + 'A'));
+    return true;
+}
+
+static const char *env_find(const char *const *environment, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *const *v = environment; v && *v; v++)
+        if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
+            return *v + n + 1;
+    return NULL;
+}
+
+static int from_variable(struct options *opt, const struct row *row,
+                         const char *const *environment, const char *variable,
+                         enum option_origin origin, struct err *e)
+{
+    const char *text = env_find(environment, variable);
+    if (!text || !*text) /* set but empty means unset */
+        return 0;
+    set_origin(opt, row, origin);
+    return set_value(opt, row, variable, text, e);
+}
+
+static int parse_environment(const char *const *environment, struct options *opt, struct err *e)
+{
+    struct buf name;
+    buf_init(&name, 0);
+    int rc = 0;
+    for (size_t i = 0; i < OPTION_ID_COUNT && rc == 0; i++) {
+        if (rows[i].pet)
+            rc = from_variable(opt, &rows[i], environment, rows[i].pet, ORIGIN_PET, e);
+        buf_reset(&name);
+        if (rc == 0 && options_env_name((enum option_id)i, &name))
+            rc = from_variable(opt, &rows[i], environment, buf_str(&name), ORIGIN_ENVIRONMENT,
+                               e);
+    }
+    buf_fini(&name);
+    return rc;
+}
+
+int options_parse(char *const *args, const char *const *environment, struct options *opt,
+                  struct err *e)
+{
+    *opt = (struct options){.grace_ms = 25000, .prefix = "auto"};
+    if (parse_environment(environment, opt, e) < 0)
+        return -1;
+    for (; *args && **args == '-' && (*args)[1]; args++) {
+        if (strcmp(*args, "--") == 0) {
+            args++;
+            break;
+        }
+        int rc = (*args)[1] == '-' ? parse_long(&args, opt, e) : parse_letters(&args, opt, e);
+        if (rc < 0)
+            return -1;
+    }
+    opt->program = *args ? args : NULL;
+    if (!opt->program && !opt->is_help)
+        return err_set(e, ERR_USAGE, "no program to run; as in: muster run -n 4 train.py");
+    return 0;
+}
+
+static void wrap(struct buf *out, const char *text, size_t indent, size_t width)
+{
+    size_t column = indent;
+    struct str rest = str_from(text), word;
+    bool is_first = true;
+    while (str_split(&rest, ' ', &word)) {
+        if (!is_first && column + 1 + word.n > width) {
+            buf_addf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!is_first) {
+            buf_addc(out, ' ');
+            column++;
+        }
+        buf_add(out, word.p, word.n);
+        column += word.n;
+        is_first = false;
+    }
+    buf_addc(out, '\n');
+}
+
+void options_help(struct buf *out)
+{
+    enum { INDENT = 28, WIDTH = 96 };
+    buf_adds(
+        out,
+        "usage: muster run [options] program [arguments]\n"
+        "       muster [options] program [arguments]\n\n"
+        "Starts one worker per GPU, serves their rendezvous and ends with the status of the "
+        "first\n"
+        "worker that failed. A program that ends in .py runs under ${PYTHON:-python3} -u.\n\n");
+    for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
+        const struct row *row = &rows[i];
+        struct buf left;
+        buf_init(&left, 0);
+        if (row->letter)
+            buf_addf(&left, "  -%c, ", row->letter);
+        else
+            buf_adds(&left, "      ");
+        buf_addf(&left, "--%s%s%s", row->name, row->metavar ? " " : "",
+                 row->metavar ? row->metavar : "");
+        buf_addf(out, "%-*s", INDENT, buf_str(&left));
+        if (left.len + 1 > INDENT)
+            buf_addf(out, "\n%*s", INDENT, "");
+        wrap(out, row->help, INDENT, WIDTH);
+        buf_fini(&left);
+    }
+    buf_adds(out, "\nEach long option but --binding, --module and --help can also be set in "
+                  "the environment: "
+                  "MUSTER_MAX_RESTARTS\nfor --max-restarts. The command line wins.\n");
+}

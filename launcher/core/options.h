@@ -1,0 +1,96 @@
+/* options.h - the one table of command-line options.
+ *
+ * Feeds parsing, --help, the environment fallback MUSTER_<OPTION> and torchrun's PET_<OPTION>.
+ * Parsing stops at the first word that is not an option, or at "--"; what follows belongs to
+ * the program, untouched. Pure: the environment comes in as a list, errors go out as text.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_OPTIONS_H
+#define MUSTER_LAUNCHER_CORE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "launcher/core/device_select.h"
+
+enum option_type {
+    VALUE_FLAG,     /* bool */
+    VALUE_COUNT,    /* uint32_t, 1 to 4096 */
+    VALUE_NUMBER,   /* uint32_t, from 0 */
+    VALUE_PORT,     /* uint16_t, 1 to 65535 */
+    VALUE_DURATION, /* uint64_t in ms */
+    VALUE_TEXT,     /* const char *, not empty */
+    VALUE_BINDING,  /* enum binding */
+};
+
+/* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
+ * metavariable, help) */
+#define OPTION_TABLE(X)                                                                        \
+    X(NPROC, "nproc-per-node", 'n', true, "PET_NPROC_PER_NODE", COUNT, nproc, "N",             \
+      "workers on each node (default: one per visible GPU)")                                   \
+    X(GPUS, "gpus", 0, true, NULL, TEXT, gpus, "LIST",                                         \
+      "which GPUs: positions in CUDA_VISIBLE_DEVICES (0,2 or 0-3), GPU-UUIDs or their first "  \
+      "digits, all, none")                                                                     \
+    X(BINDING, "binding", 0, false, NULL, BINDING, binding, "MODE",                            \
+      "what a worker sees: shared (all selected GPUs, cuda:LOCAL_RANK is its own; default) "   \
+      "or none")                                                                               \
+    X(MAX_RESTARTS, "max-restarts", 0, true, "PET_MAX_RESTARTS", NUMBER, max_restarts, "N",    \
+      "start the whole group again after a failure, at most N times (default 0)")              \
+    X(GRACE, "grace", 0, true, NULL, DURATION, grace_ms, "TIME",                               \
+      "between the stop signal and SIGKILL (default 25s; also 500ms, 2m)")                     \
+    X(TIMEOUT, "timeout", 0, true, NULL, DURATION, timeout_ms, "TIME",                         \
+      "end the job after this time with status 124 (default: none)")                           \
+    X(PREFIX, "prefix", 0, true, NULL, TEXT, prefix, "TEXT",                                   \
+      "before each line: {rank} {local_rank} {host}; none; auto (default): '{rank}: ' on a "   \
+      "terminal, else none")                                                                   \
+    X(LOG_DIR, "log-dir", 0, true, "PET_LOG_DIR", TEXT, log_dir, "DIR",                        \
+      "also write each worker's output to DIR/<job>/<attempt>/rank-<R>.out and .err")          \
+    X(RDZV_ID, "rdzv-id", 0, true, "PET_RDZV_ID", TEXT, job_id, "ID",                          \
+      "name of the job (default: random)")                                                     \
+    X(MASTER_PORT, "master-port", 0, true, "PET_MASTER_PORT", PORT, master_port, "PORT",       \
+      "port of the rendezvous store (default: any free one)")                                  \
+    X(MODULE, "module", 'm', false, "PET_MODULE", FLAG, is_module, NULL,                       \
+      "the program is a Python module, as in python3 -m")                                      \
+    X(VERBOSE, "verbose", 'v', true, NULL, FLAG, is_verbose, NULL, "say what muster does")     \
+    X(HELP, "help", 'h', false, NULL, FLAG, is_help, NULL, "this text")
+
+enum option_id {
+#define X(id, ...) OPTION_##id,
+    OPTION_TABLE(X)
+#undef X
+        OPTION_ID_COUNT
+};
+
+enum option_origin { ORIGIN_DEFAULT, ORIGIN_PET, ORIGIN_ENVIRONMENT, ORIGIN_COMMAND_LINE };
+
+/* Text members are borrowed from argv or the environment. */
+struct options {
+    uint32_t nproc;   /* 0 = not given */
+    const char *gpus; /* NULL = not given */
+    enum binding binding;
+    uint32_t max_restarts;
+    uint64_t grace_ms, timeout_ms; /* timeout 0 = none */
+    const char *prefix, *log_dir, *job_id;
+    uint16_t master_port; /* 0 = any */
+    bool is_module, is_verbose, is_help;
+    enum option_origin origin[OPTION_ID_COUNT];
+
+    char *const *program; /* the program's argv, NULL-terminated; NULL if none was given */
+};
+
+/* Fills opt with defaults, then PET_*, MUSTER_*, then args (without program and subcommand
+ * name; NULL-terminated). 0, or -1 with ERR_USAGE: names the word, what would be right and, for
+ * an unknown option, the nearest known one. A missing program is an error unless --help was
+ * given. */
+int options_parse(char *const *args, const char *const *environment, struct options *opt,
+                  struct err *e);
+
+/* Appends the --help text of `muster run`. */
+void options_help(struct buf *out);
+
+/* Name of an option's environment fallback, "MUSTER_MAX_RESTARTS"; false if it has none. */
+bool options_env_name(enum option_id id, struct buf *out);
+
+#endif

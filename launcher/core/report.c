@@ -1,0 +1,152 @@
+#include "launcher/core/report.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+void report_ranks(const struct job_rank *ranks, uint32_t n,
+                  bool (*is_member)(const struct job_rank *rank), struct buf *out)
+{
+    bool is_first = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_member(&ranks[i]))
+            continue;
+        uint32_t last = i;
+        while (last + 1 < n && is_member(&ranks[last + 1]))
+            last++;
+        buf_addf(out, "%s%u", is_first ? "" : ", ", i);
+        if (last > i)
+            buf_addf(out, last > i + 1 ? "-%u" : ", %u", last);
+        is_first = false;
+        i = last;
+    }
+}
+
+static void seconds(uint64_t ms, struct buf *out)
+{
+    buf_addf(out, "%llu.%03llu s", (unsigned long long)(ms / 1000),
+             (unsigned long long)(ms % 1000));
+}
+
+static bool was_stopped(const struct job_rank *rank)
+{
+    return rank->pid && rank->has_ended && worker_end_is_failure(&rank->end)
+           && rank->end.kind != END_UNKNOWN;
+}
+
+static bool ended_well(const struct job_rank *rank)
+{
+    return rank->has_ended && !worker_end_is_failure(&rank->end);
+}
+
+static bool is_left(const struct job_rank *rank)
+{
+    return rank->pid && (!rank->has_ended || rank->end.kind == END_UNKNOWN);
+}
+
+static uint32_t count(const struct job_rank *ranks, uint32_t n,
+                      bool (*is_member)(const struct job_rank *rank))
+{
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n; i++)
+        k += is_member(&ranks[i]);
+    return k;
+}
+
+static void group(const char *label, const struct job_rank *ranks, uint32_t n,
+                  bool (*is_member)(const struct job_rank *rank), struct buf *out)
+{
+    uint32_t k = count(ranks, n, is_member);
+    if (!k)
+        return;
+    buf_addf(out, "  %s: rank%s ", label, k == 1 ? "" : "s");
+    report_ranks(ranks, n, is_member, out);
+    buf_addc(out, '\n');
+}
+
+static void worker_line(const struct verdict *v, struct buf *out)
+{
+    buf_addf(out, "muster: rank %u failed first: ", v->rank);
+    worker_end_format(&v->end, out);
+    if (v->end.kind == END_EXIT && v->end.code > 128 && v->end.code < 128 + 32)
+        buf_adds(out, " (an exit code, not a signal)");
+    buf_addf(out, "  (host %s, local rank %u", v->host ? v->host : "unknown", v->local_rank);
+    if (v->gpu && *v->gpu)
+        buf_addf(out, ", %s", v->gpu);
+    if (v->pid)
+        buf_addf(out, ", pid %u", v->pid);
+    buf_adds(out, ", after ");
+    seconds(v->after_ms, out);
+    buf_adds(out, ")\n");
+}
+
+static void tail_lines(const char *tail, struct buf *out)
+{
+    if (!tail || !*tail)
+        return;
+    buf_adds(out, "  last lines of its stderr:\n");
+    struct str rest = str_from(tail), line;
+    while (str_split(&rest, '\n', &line))
+        if (line.n)
+            buf_addf(out, "    %.*s\n", STR_ARG(line));
+}
+
+static void first_line(const struct job *job, const struct options *opt, struct buf *out)
+{
+    const struct verdict *v = job_verdict(job);
+    switch (v->kind) {
+    case VERDICT_OK:
+        return;
+    case VERDICT_WORKER:
+        worker_line(v, out);
+        tail_lines(v->tail, out);
+        return;
+    case VERDICT_SIGNAL:
+        buf_addf(out, "muster: ended by signal %d (%s)\n", v->signo, signal_name(v->signo));
+        return;
+    case VERDICT_ERROR:
+    case VERDICT_NODE_LOST:
+        buf_addf(out, "muster: %s\n", v->err.text);
+        return;
+    case VERDICT_TIME_LIMIT:
+        buf_adds(out, "muster: the time limit of ");
+        seconds(opt->timeout_ms, out);
+        buf_adds(out, " (--timeout) ended the job\n");
+        return;
+    }
+}
+
+/* The rank that failed is no victim of the stop. */
+static void stopped_line(const struct job *job, const struct job_rank *ranks, uint32_t n,
+                         struct buf *out)
+{
+    uint64_t gone_ms;
+    int signo = job_stop_signal(job, &gone_ms);
+    const struct verdict *v = job_verdict(job);
+    uint32_t nstopped = count(ranks, n, was_stopped)
+                        - (v->kind == VERDICT_WORKER && was_stopped(&ranks[v->rank]));
+    if (!signo || !nstopped)
+        return;
+    buf_addf(out, "  stopped by muster: %u other%s (%s), all gone after ", nstopped,
+             nstopped == 1 ? "" : "s", signal_name(signo));
+    seconds(gone_ms, out);
+    buf_addc(out, '\n');
+}
+
+void report_format(const struct job *job, const struct options *opt, struct buf *out)
+{
+    const struct verdict *v = job_verdict(job);
+    if (v->kind == VERDICT_OK)
+        return;
+    first_line(job, opt, out);
+    uint32_t n;
+    const struct job_rank *ranks = job_ranks(job, &n);
+    if (v->kind == VERDICT_ERROR)
+        return;
+    stopped_line(job, ranks, n, out);
+    group("had ended well", ranks, n, ended_well, out);
+    group("left behind", ranks, n, is_left, out);
+    if (opt->max_restarts)
+        buf_addf(out, "  attempt %u of %u\n", job_generation(job) + 1, opt->max_restarts + 1);
+    buf_addf(out, "  exit status %d\n", verdict_exit_status(v));
+}

@@ -1,0 +1,41 @@
+/* verdict.h - what ended the job: the first failure of the whole job, never a victim of our own
+ * stop.
+ *
+ * A value. job.c records what happened in the order in which it heard of it; the first thing
+ * recorded stays.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_VERDICT_H
+#define MUSTER_LAUNCHER_CORE_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "launcher/core/event.h"
+
+enum verdict_kind {
+    VERDICT_OK,     /* nothing failed (so far) */
+    VERDICT_WORKER, /* a worker failed */
+    VERDICT_SIGNAL, /* muster was told to end by a signal */
+    VERDICT_ERROR,  /* before the start, or muster's own failure */
+    VERDICT_TIME_LIMIT,
+    VERDICT_NODE_LOST,
+};
+
+struct verdict {
+    enum verdict_kind kind;
+    int signo;                            /* VERDICT_SIGNAL */
+    uint32_t rank, local_rank, node, pid; /* VERDICT_WORKER; node also of VERDICT_NODE_LOST */
+    struct worker_end end;
+    uint64_t after_ms;       /* since the start of the generation */
+    char *host, *gpu, *tail; /* owned; NULL = unknown */
+    struct err err;          /* VERDICT_ERROR, VERDICT_NODE_LOST */
+};
+
+void verdict_fini(struct verdict *v);
+
+/* decisions.md's table: 0, the worker's own code, 128+N, 124, 126/127, or the error's status.
+ * Never 0 but for VERDICT_OK. */
+int verdict_exit_status(const struct verdict *v);
+
+#endif

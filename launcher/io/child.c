@@ -1,0 +1,240 @@
+#include "launcher/io/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3 /* Linux 5.4 */
+#endif
+
+enum { FINAL_READS = 32 }; /* of one slab each: more than a pipe holds */
+
+struct pipe_end {
+    struct child *child;
+    int fd; /* -1 = ended */
+    struct output_stream *stream;
+    uv_poll_t poll;
+};
+
+struct child {
+    struct child_host *host;
+    uint32_t local_rank;
+    pid_t pid;
+    int pidfd;
+    bool is_running, is_paused, is_closing;
+    int nhandles;
+    uv_poll_t exit;
+    struct pipe_end pipes[OUTPUT_FD_COUNT];
+    char *tail;
+};
+
+static void maybe_finish(struct child *c)
+{
+    if (!c->is_closing || c->nhandles > 0)
+        return;
+    free(c->tail);
+    free(c);
+}
+
+static void on_pipe_closed(uv_handle_t *handle)
+{
+    struct pipe_end *end = handle->data;
+    end->child->nhandles--;
+    maybe_finish(end->child);
+}
+
+static void on_exit_closed(uv_handle_t *handle)
+{
+    struct child *c = handle->data;
+    c->nhandles--;
+    maybe_finish(c);
+}
+
+/* ---- pipes ---- */
+
+static void keep_tail(struct child *c)
+{
+    free(c->tail);
+    c->tail = mem_strdup(output_stream_tail(c->pipes[OUTPUT_ERR].stream));
+}
+
+static void pipe_end(struct pipe_end *end)
+{
+    if (end->fd < 0)
+        return;
+    if (end == &end->child->pipes[OUTPUT_ERR])
+        keep_tail(end->child);
+    uv_close((uv_handle_t *)&end->poll, on_pipe_closed);
+    close(end->fd);
+    end->fd = -1;
+    output_stream_end(end->stream);
+    end->stream = NULL;
+}
+
+static bool have_streams_ended(const struct child *c)
+{
+    return c->pipes[OUTPUT_OUT].fd < 0 && c->pipes[OUTPUT_ERR].fd < 0;
+}
+
+/* One read. True if there may be more. */
+static bool pipe_read(struct pipe_end *end)
+{
+    struct child_host *host = end->child->host;
+    ssize_t n = read(end->fd, host->slab, host->slab_size);
+    if (n > 0) {
+        output_stream_write(end->stream, host->slab, (size_t)n);
+        return true;
+    }
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    pipe_end(end);
+    return false;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    struct pipe_end *end = poll->data;
+    struct child *c = end->child;
+    pipe_read(end);
+    if (have_streams_ended(c))
+        c->host->on_streams_ended(c->host->ctx, c->local_rank);
+    else if (output_is_full(c->host->output))
+        c->host->on_full(c->host->ctx);
+}
+
+static void pipe_open(struct child *c, enum output_fd which, uint32_t rank, int fd, int log_fd)
+{
+    struct pipe_end *end = &c->pipes[which];
+    end->child = c;
+    end->fd = fd;
+    end->stream = output_stream_new(c->host->output, which, rank, c->local_rank, log_fd,
+                                    which == OUTPUT_ERR);
+    uv_poll_init(c->host->loop, &end->poll, fd);
+    end->poll.data = end;
+    c->nhandles++;
+    uv_poll_start(&end->poll, UV_READABLE, on_readable);
+}
+
+/* What the worker wrote before it died is in the pipes already: take it before its death is
+ * told. */
+static void read_rest(struct child *c)
+{
+    for (int which = 0; which < OUTPUT_FD_COUNT; which++) {
+        struct pipe_end *end = &c->pipes[which];
+        for (int i = 0; i < FINAL_READS && end->fd >= 0 && !output_is_full(c->host->output);
+             i++)
+            if (!pipe_read(end))
+                break;
+    }
+}
+
+/* ---- the process ---- */
+
+static bool read_status(struct child *c, struct worker_end *end)
+{
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    if (waitid((idtype_t)P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) < 0
+        || !info.si_pid)
+        return false;
+    *end = (struct worker_end){
+        .kind = info.si_code == CLD_EXITED ? END_EXIT : END_SIGNAL,
+        .code = info.si_status,
+        .core = info.si_code == CLD_DUMPED,
+    };
+    return true;
+}
+
+static void on_exited(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    struct child *c = poll->data;
+    struct worker_end end;
+    if (!read_status(c, &end))
+        return;
+    uv_poll_stop(poll);
+    c->is_running = false;
+    bool had_streams = !have_streams_ended(c);
+    read_rest(c);
+    if (c->pipes[OUTPUT_ERR].fd >= 0)
+        keep_tail(c);
+    c->host->on_exit(c->host->ctx, c->local_rank, &end, c->tail);
+    if (had_streams && have_streams_ended(c))
+        c->host->on_streams_ended(c->host->ctx, c->local_rank);
+}
+
+struct child *child_new(struct child_host *host, const struct child_start *start)
+{
+    struct child *c = mem_alloc(1, sizeof *c);
+    c->host = host;
+    c->local_rank = start->local_rank;
+    c->pid = start->pid;
+    c->pidfd = start->pidfd;
+    c->is_running = true;
+    pipe_open(c, OUTPUT_OUT, start->rank, start->out, start->log_out);
+    pipe_open(c, OUTPUT_ERR, start->rank, start->err, start->log_err);
+    uv_poll_init(host->loop, &c->exit, c->pidfd);
+    c->exit.data = c;
+    c->nhandles++;
+    uv_poll_start(&c->exit, UV_READABLE, on_exited);
+    return c;
+}
+
+pid_t child_pid(const struct child *c)
+{
+    return c->pid;
+}
+
+bool child_is_running(const struct child *c)
+{
+    return c->is_running;
+}
+
+void child_kill(struct child *c, int signo)
+{
+    /* Between fork and setsid the worker has no group of its own yet. */
+    if (kill(-c->pid, signo) < 0 && errno == ESRCH && c->is_running)
+        kill(c->pid, signo);
+}
+
+void child_pause(struct child *c, bool is_paused)
+{
+    if (c->is_paused == is_paused)
+        return;
+    c->is_paused = is_paused;
+    for (int which = 0; which < OUTPUT_FD_COUNT; which++) {
+        struct pipe_end *end = &c->pipes[which];
+        if (end->fd < 0)
+            continue;
+        if (is_paused)
+            uv_poll_stop(&end->poll);
+        else
+            uv_poll_start(&end->poll, UV_READABLE, on_readable);
+    }
+}
+
+void child_close_streams(struct child *c)
+{
+    for (int which = 0; which < OUTPUT_FD_COUNT; which++)
+        pipe_end(&c->pipes[which]);
+}
+
+void child_reap(struct child *c)
+{
+    child_close_streams(c);
+    siginfo_t info;
+    waitid((idtype_t)P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOHANG);
+    uv_close((uv_handle_t *)&c->exit, on_exit_closed);
+    close(c->pidfd);
+    c->is_closing = true;
+}

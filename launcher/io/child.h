@@ -1,0 +1,59 @@
+/* child.h - one live worker: its process and its two pipes.
+ *
+ * Reports the exit and the end of the pipes; decides nothing. The process stays a zombie until
+ * child_reap, so that its process group keeps its number and can be signalled safely even when
+ * only grandchildren are left in it.
+ */
+#ifndef MUSTER_LAUNCHER_IO_CHILD_H
+#define MUSTER_LAUNCHER_IO_CHILD_H
+
+#include <sys/types.h>
+#include <uv.h>
+
+#include "launcher/core/event.h"
+#include "launcher/io/output.h"
+
+/* What all children of a node share; outlives them. */
+struct child_host {
+    uv_loop_t *loop;
+    struct output *output;
+    char *slab; /* read buffer */
+    size_t slab_size;
+    void *ctx;
+    /* tail: last lines of its stderr, valid until child_reap. */
+    void (*on_exit)(void *ctx, uint32_t local_rank, const struct worker_end *end,
+                    const char *tail);
+    void (*on_streams_ended)(void *ctx, uint32_t local_rank);
+    void (*on_full)(void *ctx); /* the output takes no more: pause the children */
+};
+
+struct child;
+
+struct child_start {
+    uint32_t local_rank, rank;
+    pid_t pid;
+    int pidfd, out, err;  /* owned by the child from here on */
+    int log_out, log_err; /* -1 = none; likewise */
+};
+
+struct child *child_new(struct child_host *host, const struct child_start *start);
+
+pid_t child_pid(const struct child *c);
+
+/* Whether it is still running, as far as was noticed. */
+bool child_is_running(const struct child *c);
+
+/* To its whole process group. */
+void child_kill(struct child *c, int signo);
+
+/* Stops or goes on reading its pipes. */
+void child_pause(struct child *c, bool is_paused);
+
+/* Ends the pipes although somebody may still hold them. on_streams_ended is not called. */
+void child_close_streams(struct child *c);
+
+/* Collects the zombie, closes everything; the child frees itself once its handles are closed. A
+ * process that is still running is left behind. */
+void child_reap(struct child *c);
+
+#endif

@@ -1,0 +1,260 @@
+#include "launcher/io/driver_head.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "launcher/core/note.h"
+#include "launcher/io/descendants.h"
+#include "launcher/io/driver_node.h"
+#include "launcher/io/pump.h"
+#include "launcher/io/signals.h"
+#include "rendezvous/port.h"
+
+struct driver_head {
+    uv_loop_t loop;
+    struct pump pump;
+    struct signals signals;
+    uv_timer_t timer;
+    struct port *port;
+    struct job *job;
+    struct driver_node *local; /* the node of this process */
+    struct event_queue queue;
+    struct effects effects;
+    bool must_suspend;
+};
+
+static void post(struct driver_head *d, struct event *ev)
+{
+    ev->now_ms = now_ms();
+    event_queue_push(&d->queue, ev);
+}
+
+/* ---- what happens: callbacks to events ---- */
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct event ev = {.type = EV_TICK};
+    post(timer->data, &ev);
+}
+
+static void on_signal(void *ctx, int signo)
+{
+    struct driver_head *d = ctx;
+    if (signo == SIGCHLD) {
+        driver_node_child_signal(d->local);
+        return;
+    }
+    struct event ev = {.type = EV_SIGNAL};
+    ev.u.signal.signo = signo;
+    post(d, &ev);
+}
+
+static void on_reader_gone(void *ctx)
+{
+    on_signal(ctx, SIGPIPE);
+}
+
+static void on_frame(void *ctx, const struct frame *frame)
+{
+    struct event ev = {.type = EV_FRAME};
+    ev.u.frame.node = 0;
+    ev.u.frame.frame = *frame;
+    post(ctx, &ev);
+}
+
+static void on_server_note(void *ctx, const struct server_note *note)
+{
+    (void)ctx;
+    struct buf words;
+    buf_init(&words, 0);
+    server_note_format(note, &words);
+    log_line(note->kind == SERVER_NOTE_GATE_CLOSED || note->kind == SERVER_NOTE_OLD_GENERATION
+                 ? LOG_DEBUG
+                 : LOG_INFO,
+             "store", "store: %s", buf_str(&words));
+    buf_fini(&words);
+}
+
+/* ---- effects ---- */
+
+static void all_closed(struct driver_head *d)
+{
+    driver_node_close(d->local);
+    port_close(d->port, NULL, NULL);
+    signals_close(&d->signals);
+    pump_close(&d->pump);
+    uv_close((uv_handle_t *)&d->timer, NULL);
+}
+
+static void apply_store_reset(struct driver_head *d, uint32_t generation)
+{
+    port_generation_next(d->port);
+    struct event ev = {.type = EV_STORE_READY};
+    ev.u.store_ready.generation = generation;
+    post(d, &ev);
+}
+
+static void apply(struct driver_head *d, const struct effect *fx)
+{
+    switch (fx->type) {
+    case FX_SEND:
+        driver_node_receive(d->local, &fx->u.send.frame);
+        return;
+    case FX_NOTE: {
+        struct buf words;
+        buf_init(&words, 0);
+        note_format(&fx->u.note, &words);
+        log_line(note_level(&fx->u.note), "job", "%s", buf_str(&words));
+        buf_fini(&words);
+        return;
+    }
+    case FX_STORE_GATE:
+        port_gate_close(d->port);
+        return;
+    case FX_STORE_RESET:
+        apply_store_reset(d, fx->u.store_reset.generation);
+        return;
+    case FX_SUSPEND:
+        d->must_suspend = true;
+        return;
+    case FX_DONE:
+        all_closed(d);
+        return;
+    case FX_PREPARE:
+    case FX_SPAWN:
+    case FX_KILL:
+    case FX_SWEEP:
+    case FX_CLOSE_STREAMS:
+    case FX_REAP:
+    case FX_DROP_OUTPUT:
+    case EFFECT_TYPE_COUNT:
+        return; /* a node's */
+    }
+}
+
+/* ---- the pump ---- */
+
+static bool step(void *ctx)
+{
+    struct driver_head *d = ctx;
+    struct event ev;
+    if (!event_queue_pop(&d->queue, &ev))
+        return false;
+    if (log_is_on(LOG_DEBUG)) {
+        struct buf text;
+        buf_init(&text, 0);
+        event_format(&ev, &text);
+        log_debug("job", "%s", buf_str(&text));
+        buf_fini(&text);
+    }
+    effects_clear(&d->effects);
+    job_step(d->job, &ev, &d->effects);
+    for (size_t i = 0; i < d->effects.len; i++)
+        apply(d, &d->effects.items[i]);
+    return true;
+}
+
+static void settle(void *ctx)
+{
+    struct driver_head *d = ctx;
+    if (d->must_suspend) {
+        d->must_suspend = false;
+        raise(SIGSTOP); /* the workers are stopped; SIGCONT wakes us, and on_signal them */
+    }
+    uint64_t deadline = job_deadline(d->job), now = now_ms();
+    if (job_done(d->job))
+        return;
+    if (deadline == UINT64_MAX)
+        uv_timer_stop(&d->timer);
+    else
+        uv_timer_start(&d->timer, on_timer, deadline > now ? deadline - now : 0, 0);
+}
+
+/* ---- set-up ---- */
+
+/* Descriptors that muster inherited are its parent's business: workers get 0, 1 and 2. */
+static void keep_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        int fd = atoi(entry->d_name);
+        if (fd > STDERR_FILENO && fd != dirfd(dir))
+            fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+    closedir(dir);
+}
+
+/* Raises our own soft limit of open files; workers get back what we were started with. */
+static struct rlimit raise_nofile(void)
+{
+    struct rlimit original = {1024, 1024};
+    if (getrlimit(RLIMIT_NOFILE, &original) == 0 && original.rlim_cur < original.rlim_max) {
+        struct rlimit raised = {original.rlim_max, original.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &raised);
+    }
+    return original;
+}
+
+static struct port *open_port(struct driver_head *d, const struct options *opt, struct err *e)
+{
+    struct port_options port = port_options_default();
+    port.address = "127.0.0.1";
+    port.port = opt->master_port;
+    port.ctx = d;
+    port.on_note = on_server_note;
+    if (getrandom(port.seed, sizeof port.seed, 0) < 0)
+        return err_sys(e, errno, "getrandom"), NULL;
+    return port_open(&d->loop, &port, e);
+}
+
+int driver_head_run(struct job *job, const struct options *opt, const struct facts *facts,
+                    struct err *e)
+{
+    struct driver_head *d = mem_alloc(1, sizeof *d);
+    d->job = job;
+    int rc = uv_loop_init(&d->loop);
+    if (rc < 0) {
+        free(d);
+        return err_set(e, ERR_SYSTEM, "cannot make an event loop: %s", uv_strerror(rc));
+    }
+    keep_descriptors();
+    struct rlimit nofile = raise_nofile();
+    d->port = open_port(d, opt, e);
+    if (!d->port) {
+        uv_run(&d->loop, UV_RUN_DEFAULT);
+        uv_loop_close(&d->loop);
+        free(d);
+        return -1;
+    }
+    descendants_adopt();
+    signals_open(&d->signals, &d->loop, d, on_signal);
+    uv_timer_init(&d->loop, &d->timer);
+    d->timer.data = d;
+    pump_init(&d->pump, &d->loop);
+    pump_add(&d->pump, step, settle, d);
+    const struct link_up up = {d, on_frame, on_reader_gone};
+    struct event boot = {.type = EV_BOOT};
+    boot.u.boot.addr = port_address(d->port);
+    boot.u.boot.port = port_number(d->port);
+    post(d, &boot);
+    d->local = driver_node_new(&d->loop, &d->pump, opt, facts, &nofile, &up);
+    uv_run(&d->loop, UV_RUN_DEFAULT);
+    rc = uv_loop_close(&d->loop);
+    if (rc < 0)
+        log_error("job", "handles were left open: %s", uv_strerror(rc));
+    event_queue_fini(&d->queue);
+    effects_fini(&d->effects);
+    free(d);
+    return 0;
+}

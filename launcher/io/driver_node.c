@@ -1,0 +1,508 @@
+#include "launcher/io/driver_node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "launcher/core/note.h"
+#include "launcher/core/worker_env.h"
+#include "launcher/io/child.h"
+#include "launcher/io/descendants.h"
+#include "launcher/io/job_files.h"
+#include "launcher/io/spawn.h"
+
+enum { SLAB_BYTES = 64 * 1024 };
+
+/* The pipe through which workers report a failed exec. */
+struct exec_pipe {
+    struct driver_node *driver;
+    uv_poll_t poll;
+    int read, write; /* write -1 = all workers have been forked */
+};
+
+struct driver_node {
+    uv_loop_t *loop;
+    const struct options *opt;
+    const struct facts *facts;
+    struct rlimit nofile;
+    struct link_up up;
+    struct node *node;
+    struct event_queue queue;
+    struct effects effects;
+
+    uv_timer_t timer;
+    struct exec_pipe *exec; /* of this generation */
+    int nhandles;
+    bool is_sweeping, has_orphan_news;
+
+    struct job_files files;
+    struct worker_env *env;
+    char *program; /* path of what is executed */
+    int dev_null;
+    struct output *output;
+    struct child_host host;
+    struct child **children; /* by local rank; NULL = none */
+    uint32_t nchildren;
+    struct err err;
+};
+
+static void post(struct driver_node *d, struct event *ev)
+{
+    ev->now_ms = now_ms();
+    event_queue_push(&d->queue, ev);
+}
+
+static void post_type(struct driver_node *d, enum event_type type)
+{
+    struct event ev = {.type = type};
+    post(d, &ev);
+}
+
+/* ---- what happens: callbacks to events ---- */
+
+static void on_timer(uv_timer_t *timer)
+{
+    post_type(timer->data, EV_TICK);
+}
+
+static void on_child_exit(void *ctx, uint32_t local_rank, const struct worker_end *end,
+                          const char *tail)
+{
+    struct event ev = {.type = EV_EXITED};
+    ev.u.exited.local_rank = local_rank;
+    ev.u.exited.end = *end;
+    ev.u.exited.tail = tail;
+    post(ctx, &ev);
+}
+
+static void on_child_streams_ended(void *ctx, uint32_t local_rank)
+{
+    struct event ev = {.type = EV_STREAMS_ENDED};
+    ev.u.streams_ended.local_rank = local_rank;
+    post(ctx, &ev);
+}
+
+static void pause_all(struct driver_node *d, bool is_paused)
+{
+    for (uint32_t i = 0; i < d->nchildren; i++)
+        if (d->children[i])
+            child_pause(d->children[i], is_paused);
+}
+
+static void on_output_full(void *ctx)
+{
+    pause_all(ctx, true);
+}
+
+static void on_output_blocked(void *ctx, bool is_blocked)
+{
+    if (!is_blocked)
+        pause_all(ctx, false);
+    post_type(ctx, is_blocked ? EV_OUTPUT_BLOCKED : EV_OUTPUT_FLOWING);
+}
+
+static void on_reader_gone(void *ctx)
+{
+    struct driver_node *d = ctx;
+    pause_all(d, false);
+    d->up.reader_gone(d->up.ctx);
+}
+
+/* Reads the failed execs that have been reported. A worker's exit may be noticed first: it is
+ * asked here before. */
+static void read_exec_failures(struct driver_node *d)
+{
+    struct spawn_failure failure;
+    ssize_t n = -1;
+    while (d->exec
+           && (n = read(d->exec->read, &failure, sizeof failure)) == (ssize_t)sizeof failure) {
+        struct event ev = {.type = EV_SPAWN_FAILED};
+        ev.u.spawn_failed.local_rank = failure.local_rank;
+        ev.u.spawn_failed.sys = failure.sys;
+        post(d, &ev);
+    }
+    if (n == 0)
+        uv_poll_stop(&d->exec->poll); /* every worker has executed */
+}
+
+static void on_exec_pipe(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    read_exec_failures(((struct exec_pipe *)poll->data)->driver);
+}
+
+static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_end *end,
+                           const char *tail)
+{
+    read_exec_failures(ctx);
+    on_child_exit(ctx, local_rank, end, tail);
+}
+
+void driver_node_receive(struct driver_node *d, const struct frame *frame)
+{
+    struct event ev = {.type = EV_FRAME};
+    ev.u.frame.frame = *frame;
+    post(d, &ev);
+}
+
+void driver_node_child_signal(struct driver_node *d)
+{
+    d->has_orphan_news = true;
+}
+
+/* ---- effects ---- */
+
+static int open_pipe(int fds[2], bool is_read_nonblocking, struct err *e)
+{
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return err_sys(e, errno, "cannot make a pipe (open files: see ulimit -n)");
+    if (is_read_nonblocking)
+        fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+static void maybe_finish(struct driver_node *d);
+
+static void on_exec_closed(uv_handle_t *handle)
+{
+    struct exec_pipe *exec = handle->data;
+    exec->driver->nhandles--;
+    maybe_finish(exec->driver);
+    free(exec);
+}
+
+static int open_exec_pipe(struct driver_node *d, struct err *e)
+{
+    int fds[2];
+    if (open_pipe(fds, true, e) < 0)
+        return -1;
+    struct exec_pipe *exec = mem_alloc(1, sizeof *exec);
+    *exec = (struct exec_pipe){.driver = d, .read = fds[0], .write = fds[1]};
+    uv_poll_init(d->loop, &exec->poll, exec->read);
+    exec->poll.data = exec;
+    uv_poll_start(&exec->poll, UV_READABLE, on_exec_pipe);
+    d->nhandles++;
+    d->exec = exec;
+    return 0;
+}
+
+/* Once the last worker is forked: from now on the end of file means that all have executed. */
+static void close_exec_write(struct driver_node *d)
+{
+    if (d->exec->write >= 0)
+        close(d->exec->write);
+    d->exec->write = -1;
+}
+
+static void end_exec_pipe(struct driver_node *d)
+{
+    if (!d->exec)
+        return;
+    close_exec_write(d);
+    uv_close((uv_handle_t *)&d->exec->poll, on_exec_closed);
+    close(d->exec->read);
+    d->exec = NULL;
+}
+
+static int prepare(struct driver_node *d, struct err *e)
+{
+    const struct node_plan *plan = node_plan(d->node);
+    if (job_files_prepare(&d->files, d->opt, &plan->order, e) < 0)
+        return -1;
+    free(d->program);
+    d->program = spawn_find(plan->argv[0], d->facts, e);
+    if (!d->program)
+        return -1;
+    worker_env_free(d->env);
+    d->env = worker_env_new(d->facts, plan, job_files_error_dir(&d->files));
+    free(d->children);
+    d->nchildren = plan->order.nworkers;
+    d->children = mem_alloc(d->nchildren, sizeof(struct child *));
+    end_exec_pipe(d); /* of a generation that was prepared and never started */
+    return open_exec_pipe(d, e);
+}
+
+static void apply_prepare(struct driver_node *d)
+{
+    if (prepare(d, &d->err) == 0) {
+        post_type(d, EV_PREPARED);
+        return;
+    }
+    struct event ev = {.type = EV_PREPARE_FAILED};
+    ev.u.prepare_failed.err = &d->err;
+    post(d, &ev);
+}
+
+static void post_spawn_failed(struct driver_node *d, uint32_t local_rank, const struct err *e)
+{
+    log_error("spawn", "%s", e->text);
+    struct event ev = {.type = EV_SPAWN_FAILED};
+    ev.u.spawn_failed.local_rank = local_rank;
+    ev.u.spawn_failed.sys = e->sys ? e->sys : EIO;
+    post(d, &ev);
+}
+
+static void close_pair(const int fds[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+/* Standard input goes to rank 0; the others read an empty file. */
+static int input_of(const struct driver_node *d, uint32_t rank)
+{
+    return rank == 0 && fcntl(STDIN_FILENO, F_GETFD) >= 0 ? STDIN_FILENO : d->dev_null;
+}
+
+static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
+{
+    const struct node_plan *plan = node_plan(d->node);
+    uint32_t rank = plan->workers[local_rank].rank;
+    struct child_start start = {.local_rank = local_rank, .rank = rank};
+    int out[2] = {-1, -1}, err[2] = {-1, -1}, logs[2];
+    if (job_files_open(&d->files, rank, &logs[0], &logs[1], e) < 0)
+        return -1;
+    if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0) {
+        const struct spawn s = {.path = d->program,
+                                .argv = plan->argv,
+                                .envp = worker_env_build(d->env, local_rank),
+                                .in = input_of(d, rank),
+                                .out = out[1],
+                                .err = err[1],
+                                .exec_pipe = d->exec->write,
+                                .local_rank = local_rank,
+                                .nofile = d->nofile,
+                                .parent = getpid()};
+        if (spawn_start(&s, &start.pid, &start.pidfd, e) == 0) {
+            close(out[1]);
+            close(err[1]);
+            start.out = out[0];
+            start.err = err[0];
+            start.log_out = logs[0];
+            start.log_err = logs[1];
+            d->children[local_rank] = child_new(&d->host, &start);
+            return 0;
+        }
+    }
+    close_pair(out);
+    close_pair(err);
+    close_pair(logs);
+    return -1;
+}
+
+static void apply_spawn(struct driver_node *d, uint32_t local_rank)
+{
+    struct err e;
+    if (spawn_one(d, local_rank, &e) < 0) {
+        post_spawn_failed(d, local_rank, &e);
+    } else {
+        log_debug("spawn", "local rank %u is pid %d", local_rank,
+                  (int)child_pid(d->children[local_rank]));
+        struct event ev = {.type = EV_SPAWNED};
+        ev.u.spawned.local_rank = local_rank;
+        ev.u.spawned.pid = (uint32_t)child_pid(d->children[local_rank]);
+        post(d, &ev);
+    }
+    if (local_rank + 1 == d->nchildren)
+        close_exec_write(d);
+}
+
+static void post_swept(struct driver_node *d, uint32_t left)
+{
+    struct event ev = {.type = EV_SWEPT};
+    ev.u.swept.left = left;
+    post(d, &ev);
+}
+
+static void apply_reap(struct driver_node *d)
+{
+    d->is_sweeping = false;
+    for (uint32_t i = 0; i < d->nchildren; i++) {
+        if (d->children[i])
+            child_reap(d->children[i]);
+        d->children[i] = NULL;
+    }
+    end_exec_pipe(d);
+}
+
+static void apply(struct driver_node *d, const struct effect *fx)
+{
+    switch (fx->type) {
+    case FX_SEND:
+        d->up.send(d->up.ctx, &fx->u.send.frame);
+        return;
+    case FX_NOTE: {
+        struct buf words;
+        buf_init(&words, 0);
+        note_format(&fx->u.note, &words);
+        log_line(note_level(&fx->u.note), "node", "%s", buf_str(&words));
+        buf_fini(&words);
+        return;
+    }
+    case FX_PREPARE:
+        apply_prepare(d);
+        return;
+    case FX_SPAWN:
+        apply_spawn(d, fx->u.spawn.local_rank);
+        return;
+    case FX_KILL:
+        if (d->children[fx->u.kill.local_rank])
+            child_kill(d->children[fx->u.kill.local_rank], fx->u.kill.signo);
+        return;
+    case FX_SWEEP:
+        d->is_sweeping = true;
+        post_swept(d, descendants_signal(fx->u.sweep.signo));
+        return;
+    case FX_CLOSE_STREAMS:
+        if (d->children[fx->u.spawn.local_rank])
+            child_close_streams(d->children[fx->u.spawn.local_rank]);
+        return;
+    case FX_REAP:
+        apply_reap(d);
+        return;
+    case FX_DROP_OUTPUT:
+        output_drop(d->output);
+        return;
+    case FX_STORE_GATE:
+    case FX_STORE_RESET:
+    case FX_SUSPEND:
+    case FX_DONE:
+    case EFFECT_TYPE_COUNT:
+        return; /* the head's */
+    }
+}
+
+/* ---- the pump ---- */
+
+static bool is_worker(void *ctx, pid_t pid)
+{
+    const struct driver_node *d = ctx;
+    for (uint32_t i = 0; i < d->nchildren; i++)
+        if (d->children[i] && child_pid(d->children[i]) == pid)
+            return true;
+    return false;
+}
+
+static void look_after_orphans(struct driver_node *d)
+{
+    d->has_orphan_news = false;
+    descendants_collect(is_worker, d);
+    if (d->is_sweeping)
+        post_swept(d, descendants_signal(0));
+}
+
+static bool step(void *ctx)
+{
+    struct driver_node *d = ctx;
+    if (d->has_orphan_news)
+        look_after_orphans(d);
+    struct event ev;
+    if (!event_queue_pop(&d->queue, &ev))
+        return false;
+    if (log_is_on(LOG_DEBUG)) {
+        struct buf text;
+        buf_init(&text, 0);
+        event_format(&ev, &text);
+        log_debug("node", "%s", buf_str(&text));
+        buf_fini(&text);
+    }
+    effects_clear(&d->effects);
+    node_step(d->node, &ev, &d->effects);
+    for (size_t i = 0; i < d->effects.len; i++)
+        apply(d, &d->effects.items[i]);
+    return true;
+}
+
+static void settle(void *ctx)
+{
+    struct driver_node *d = ctx;
+    uint64_t deadline = node_deadline(d->node), now = now_ms();
+    if (deadline == UINT64_MAX)
+        uv_timer_stop(&d->timer);
+    else
+        uv_timer_start(&d->timer, on_timer, deadline > now ? deadline - now : 0, 0);
+}
+
+/* ---- life ---- */
+
+/* What a prefix template means: "auto" names the rank where a person reads lines of several
+ * workers. */
+static const char *prefix_of(const struct options *opt, const struct facts *facts)
+{
+    if (strcmp(opt->prefix, "none") == 0)
+        return NULL;
+    if (strcmp(opt->prefix, "auto") != 0)
+        return opt->prefix;
+    return facts->is_stdout_tty && opt->nproc != 1 ? "{rank}: " : NULL;
+}
+
+struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
+                                    const struct options *opt, const struct facts *facts,
+                                    const struct rlimit *nofile, const struct link_up *up)
+{
+    struct driver_node *d = mem_alloc(1, sizeof *d);
+    d->loop = loop;
+    d->opt = opt;
+    d->facts = facts;
+    d->nofile = *nofile;
+    d->up = *up;
+    d->node = node_new(opt, facts, 0);
+    d->dev_null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    uv_timer_init(loop, &d->timer);
+    d->timer.data = d;
+    d->nhandles = 1;
+    const struct output_events events = {d, on_output_blocked, on_reader_gone};
+    d->output = output_new(loop, prefix_of(opt, facts), facts->host, &events);
+    d->host = (struct child_host){
+        .loop = loop,
+        .output = d->output,
+        .slab = mem_alloc(SLAB_BYTES, 1),
+        .slab_size = SLAB_BYTES,
+        .ctx = d,
+        .on_exit = on_worker_exit,
+        .on_streams_ended = on_child_streams_ended,
+        .on_full = on_output_full,
+    };
+    pump_add(pump, step, settle, d);
+    post_type(d, EV_BOOT);
+    return d;
+}
+
+static void maybe_finish(struct driver_node *d)
+{
+    if (d->nhandles > 0 || d->output)
+        return;
+    if (d->dev_null >= 0)
+        close(d->dev_null);
+    job_files_fini(&d->files);
+    worker_env_free(d->env);
+    node_free(d->node);
+    event_queue_fini(&d->queue);
+    effects_fini(&d->effects);
+    free(d->program);
+    free(d->children);
+    free(d->host.slab);
+    free(d);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct driver_node *d = handle->data;
+    d->nhandles--;
+    maybe_finish(d);
+}
+
+void driver_node_close(struct driver_node *d)
+{
+    end_exec_pipe(d);
+    output_close(d->output);
+    d->output = NULL;
+    uv_close((uv_handle_t *)&d->timer, on_handle_closed);
+}

@@ -1,0 +1,38 @@
+/* driver_node.h - runs the node machine of this host: its effects become processes, signals and
+ * files, and what happens to them becomes events. Decides nothing.
+ */
+#ifndef MUSTER_LAUNCHER_IO_DRIVER_NODE_H
+#define MUSTER_LAUNCHER_IO_DRIVER_NODE_H
+
+#include <sys/resource.h>
+
+#include "launcher/core/node.h"
+#include "launcher/io/pump.h"
+
+struct driver_node;
+
+/* The way to the head. In the head's own process it is a function call; what a frame borrows is
+ * valid during it. */
+struct link_up {
+    void *ctx;
+    void (*send)(void *ctx, const struct frame *frame);
+    /* The reader of standard output has gone. */
+    void (*reader_gone)(void *ctx);
+};
+
+/* Everything is borrowed. nofile: the limit of open files that workers get. Joins the pump
+ * after the head. */
+struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
+                                    const struct options *opt, const struct facts *facts,
+                                    const struct rlimit *nofile, const struct link_up *up);
+
+/* Queues a frame from the head. What it borrows must stay until the next round of the pump. */
+void driver_node_receive(struct driver_node *d, const struct frame *frame);
+
+/* A SIGCHLD came: some descendant ended. */
+void driver_node_child_signal(struct driver_node *d);
+
+/* Once its workers are reaped. Asynchronous: frees itself when its handles are closed. */
+void driver_node_close(struct driver_node *d);
+
+#endif

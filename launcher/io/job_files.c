@@ -1,0 +1,135 @@
+#include "launcher/io/job_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { SAME_NAME_MAX = 1000 };
+
+static int fail(const char *dir, int why, struct err *e)
+{
+    return err_set(e, ERR_USAGE, "--log-dir: cannot make %s: %s", dir, strerror(why));
+}
+
+static int make_dir(const char *path, struct err *e)
+{
+    return mkdir(path, 0777) < 0 && errno != EEXIST ? fail(path, errno, e) : 0;
+}
+
+/* mkdir -p of everything above the last name. */
+static int make_parents(const char *path, struct err *e)
+{
+    char *copy = mem_strdup(path);
+    int rc = 0;
+    for (char *slash = strchr(copy + 1, '/'); slash && rc == 0;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        rc = make_dir(copy, e);
+        *slash = '/';
+    }
+    free(copy);
+    return rc;
+}
+
+/* A folder of our own: logs of an earlier job with this name are kept. */
+static int make_job_dir(struct job_files *f, const struct options *opt,
+                        const struct order *order, struct err *e)
+{
+    for (int i = 1; i < SAME_NAME_MAX; i++) {
+        char *path = i == 1 ? mem_printf("%s/%s", opt->log_dir, order->job_id)
+                            : mem_printf("%s/%s-%d", opt->log_dir, order->job_id, i);
+        if (make_parents(path, e) < 0) {
+            free(path);
+            return -1;
+        }
+        if (mkdir(path, 0777) == 0) {
+            f->job_dir = path;
+            return 0;
+        }
+        int why = errno;
+        if (why != EEXIST)
+            fail(path, why, e);
+        free(path);
+        if (why != EEXIST)
+            return -1;
+    }
+    return err_set(e, ERR_USAGE, "--log-dir: %s has too many folders called %s", opt->log_dir,
+                   order->job_id);
+}
+
+static void make_temp_dir(struct job_files *f)
+{
+    const char *tmp = getenv("TMPDIR");
+    f->temp_dir = mem_printf("%s/muster-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(f->temp_dir)) { /* no tracebacks then; the job can do without */
+        free(f->temp_dir);
+        f->temp_dir = NULL;
+    }
+}
+
+int job_files_prepare(struct job_files *f, const struct options *opt, const struct order *order,
+                      struct err *e)
+{
+    if (!opt->log_dir) {
+        if (!f->temp_dir)
+            make_temp_dir(f);
+        return 0;
+    }
+    if (!f->job_dir && make_job_dir(f, opt, order, e) < 0)
+        return -1;
+    free(f->dir);
+    f->dir = mem_printf("%s/%u", f->job_dir, order->generation);
+    if (make_dir(f->dir, e) < 0)
+        return -1;
+    return access(f->dir, W_OK) < 0 ? fail(f->dir, errno, e) : 0;
+}
+
+const char *job_files_error_dir(const struct job_files *f)
+{
+    return f->dir ? f->dir : f->temp_dir;
+}
+
+static int open_one(const struct job_files *f, uint32_t rank, const char *suffix, struct err *e)
+{
+    char *path = mem_printf("%s/rank-%u.%s", f->dir, rank, suffix);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        err_sys(e, errno, "cannot write %s", path);
+    free(path);
+    return fd;
+}
+
+int job_files_open(const struct job_files *f, uint32_t rank, int *out, int *err, struct err *e)
+{
+    *out = *err = -1;
+    if (!f->dir)
+        return 0;
+    if ((*out = open_one(f, rank, "out", e)) < 0)
+        return -1;
+    if ((*err = open_one(f, rank, "err", e)) >= 0)
+        return 0;
+    close(*out);
+    *out = -1;
+    return -1;
+}
+
+void job_files_fini(struct job_files *f)
+{
+    DIR *dir = f->temp_dir ? opendir(f->temp_dir) : NULL;
+    if (dir) {
+        for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+            if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+                unlinkat(dirfd(dir), entry->d_name, 0);
+        closedir(dir);
+        rmdir(f->temp_dir);
+    }
+    free(f->job_dir);
+    free(f->dir);
+    free(f->temp_dir);
+}

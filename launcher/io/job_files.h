@@ -1,0 +1,33 @@
+/* job_files.h - the files of a job on this node: log folders per attempt, and a private folder
+ * for error.json files. */
+#ifndef MUSTER_LAUNCHER_IO_JOB_FILES_H
+#define MUSTER_LAUNCHER_IO_JOB_FILES_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "launcher/core/node_plan.h"
+#include "launcher/core/options.h"
+
+struct job_files {
+    char *job_dir;  /* LOG-DIR/JOB, or JOB-2 where that exists; NULL without --log-dir */
+    char *dir;      /* of this generation, NULL likewise */
+    char *temp_dir; /* made for error.json files without --log-dir; NULL = none */
+};
+
+/* Makes the folders of the plan's generation. 0, or -1 with ERR_USAGE that names the folder and
+ * the reason. Called again for each generation. */
+int job_files_prepare(struct job_files *f, const struct options *opt, const struct order *order,
+                      struct err *e);
+
+/* Folder for error.json files, NULL if there is none. */
+const char *job_files_error_dir(const struct job_files *f);
+
+/* Opens rank-R.out and .err, close-on-exec; -1 for both without --log-dir. 0, or -1 with
+ * ERR_SYSTEM. */
+int job_files_open(const struct job_files *f, uint32_t rank, int *out, int *err, struct err *e);
+
+/* Removes the private folder with what workers left in it; log folders stay. */
+void job_files_fini(struct job_files *f);
+
+#endif

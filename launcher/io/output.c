@@ -1,0 +1,363 @@
+#include "launcher/io/output.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    LINE_MAX_BYTES = 64 * 1024,   /* of one line kept before it is passed on in parts */
+    SINK_FULL_BYTES = 256 * 1024, /* waiting for a reader before workers are no longer read */
+    TAIL_LINES = 10,
+    TAIL_BYTES = 2048,
+};
+
+/* How to write without ever blocking. */
+enum sink_kind {
+    SINK_FILE,   /* a regular file or device: does not block for long */
+    SINK_POLLED, /* pipe or terminal opened once more, non-blocking: our flags do not leak to
+                    who shares it */
+    SINK_SOCKET, /* MSG_DONTWAIT */
+    SINK_CAREFUL /* cannot be opened again: write only what poll promises to fit */
+};
+
+struct sink {
+    struct output *output;
+    int fd;
+    enum sink_kind kind;
+    bool is_own_fd, is_waiting, is_dead;
+    struct buf pending;
+    uv_poll_t poll;
+};
+
+struct output {
+    struct output_events events;
+    const char *prefix, *host;
+    struct sink sinks[OUTPUT_FD_COUNT];
+    int nopen; /* poll handles */
+    bool is_blocked;
+};
+
+struct output_stream {
+    struct sink *sink;
+    struct line line;
+    char *prefix;
+    size_t prefix_len;
+    int log_fd;
+    bool keep_tail;
+    struct buf tail;
+};
+
+/* ---- sinks ---- */
+
+static void sink_open(struct sink *sink, uv_loop_t *loop, int fd)
+{
+    struct stat st;
+    sink->fd = fd;
+    sink->kind = SINK_FILE;
+    buf_init(&sink->pending, 0);
+    if (fstat(fd, &st) < 0) {
+        sink->is_dead = true;
+        return;
+    }
+    if (S_ISSOCK(st.st_mode)) {
+        sink->kind = SINK_SOCKET;
+    } else if (S_ISFIFO(st.st_mode) || isatty(fd)) {
+        char path[32];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        int again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        sink->kind = again >= 0 ? SINK_POLLED : SINK_CAREFUL;
+        sink->is_own_fd = again >= 0;
+        sink->fd = again >= 0 ? again : fd;
+    }
+    if (sink->kind == SINK_FILE)
+        return;
+    if (uv_poll_init(loop, &sink->poll, sink->fd) < 0) {
+        sink->kind = SINK_FILE;
+        return;
+    }
+    sink->poll.data = sink;
+    sink->output->nopen++;
+}
+
+static ssize_t sink_try(struct sink *sink, const char *p, size_t n)
+{
+    if (sink->kind == SINK_SOCKET)
+        return send(sink->fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sink->kind == SINK_CAREFUL) {
+        struct pollfd ready = {sink->fd, POLLOUT, 0};
+        if (poll(&ready, 1, 0) == 0) {
+            errno = EAGAIN;
+            return -1;
+        }
+        n = n < PIPE_BUF ? n : PIPE_BUF;
+    }
+    return write(sink->fd, p, n);
+}
+
+static void update_blocked(struct output *o)
+{
+    bool is_blocked = false;
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++)
+        is_blocked = is_blocked || o->sinks[i].is_waiting;
+    if (is_blocked == o->is_blocked)
+        return;
+    o->is_blocked = is_blocked;
+    o->events.on_blocked(o->events.ctx, is_blocked);
+}
+
+static void sink_flush(struct sink *sink);
+
+static void on_writable(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    struct sink *sink = poll->data;
+    sink_flush(sink);
+}
+
+static void sink_wait(struct sink *sink, bool is_waiting)
+{
+    if (sink->is_waiting == is_waiting)
+        return;
+    sink->is_waiting = is_waiting;
+    if (is_waiting)
+        uv_poll_start(&sink->poll, UV_WRITABLE, on_writable);
+    else
+        uv_poll_stop(&sink->poll);
+    update_blocked(sink->output);
+}
+
+static void sink_die(struct sink *sink)
+{
+    sink->is_dead = true;
+    buf_reset(&sink->pending);
+    if (sink == &sink->output->sinks[OUTPUT_OUT])
+        sink->output->events.on_reader_gone(sink->output->events.ctx);
+}
+
+static void sink_flush(struct sink *sink)
+{
+    size_t done = 0;
+    while (done < sink->pending.len) {
+        ssize_t n = sink_try(sink, sink->pending.data + done, sink->pending.len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        done += (size_t)n;
+    }
+    int why = errno;
+    bool is_left = done < sink->pending.len;
+    buf_consume(&sink->pending, done);
+    if (is_left && !(sink->kind != SINK_FILE && why == EAGAIN)) {
+        if (why != EPIPE && why != ECONNRESET)
+            log_error("output", "cannot write the workers' output: %s", strerror(why));
+        sink_die(sink);
+        is_left = false;
+    }
+    if (sink->kind != SINK_FILE)
+        sink_wait(sink, is_left);
+}
+
+/* ---- the whole ---- */
+
+struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
+                          const struct output_events *events)
+{
+    static const int fds[] = {[OUTPUT_OUT] = STDOUT_FILENO, [OUTPUT_ERR] = STDERR_FILENO};
+    struct output *o = mem_alloc(1, sizeof *o);
+    o->events = *events;
+    o->prefix = prefix;
+    o->host = host;
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
+        o->sinks[i].output = o;
+        sink_open(&o->sinks[i], loop, fds[i]);
+    }
+    return o;
+}
+
+static void maybe_finish(struct output *o)
+{
+    if (o->nopen > 0)
+        return;
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
+        if (o->sinks[i].is_own_fd)
+            close(o->sinks[i].fd);
+        buf_fini(&o->sinks[i].pending);
+    }
+    free(o);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct sink *sink = handle->data;
+    sink->output->nopen--;
+    maybe_finish(sink->output);
+}
+
+void output_close(struct output *o)
+{
+    int nopen = o->nopen;
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++)
+        if (o->sinks[i].poll.data)
+            uv_close((uv_handle_t *)&o->sinks[i].poll, on_closed);
+    if (nopen == 0)
+        maybe_finish(o);
+}
+
+bool output_is_full(const struct output *o)
+{
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++)
+        if (o->sinks[i].pending.len >= SINK_FULL_BYTES)
+            return true;
+    return false;
+}
+
+size_t output_drop(struct output *o)
+{
+    size_t lost = 0;
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
+        lost += o->sinks[i].pending.len;
+        buf_reset(&o->sinks[i].pending);
+        if (o->sinks[i].is_waiting)
+            sink_wait(&o->sinks[i], false);
+    }
+    return lost;
+}
+
+/* ---- streams ---- */
+
+static char *prefix_build(const char *template, uint32_t rank, uint32_t local_rank,
+                          const char *host)
+{
+    struct buf out;
+    buf_init(&out, 0);
+    while (*template) {
+        if (strncmp(template, "{rank}", 6) == 0) {
+            buf_addf(&out, "%u", rank);
+            template += 6;
+        } else if (strncmp(template, "{local_rank}", 12) == 0) {
+            buf_addf(&out, "%u", local_rank);
+            template += 12;
+        } else if (strncmp(template, "{host}", 6) == 0) {
+            buf_adds(&out, host);
+            template += 6;
+        } else {
+            buf_addc(&out, *template ++);
+        }
+    }
+    return buf_steal(&out);
+}
+
+struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,
+                                        uint32_t local_rank, int log_fd, bool keep_tail)
+{
+    struct output_stream *s = mem_alloc(1, sizeof *s);
+    s->sink = &o->sinks[fd];
+    line_init(&s->line);
+    s->log_fd = log_fd;
+    s->keep_tail = keep_tail;
+    buf_init(&s->tail, 0);
+    if (o->prefix) {
+        s->prefix = prefix_build(o->prefix, rank, local_rank, o->host);
+        s->prefix_len = strlen(s->prefix);
+    }
+    return s;
+}
+
+static void emit(void *ctx, const char *p, size_t n)
+{
+    struct output_stream *s = ctx;
+    if (s->sink->is_dead)
+        return;
+    if (s->prefix)
+        buf_add(&s->sink->pending, s->prefix, s->prefix_len);
+    buf_add(&s->sink->pending, p, n);
+}
+
+/* Prefixed or unfinished last lines get a newline, so that the next worker's line starts at the
+ * left. */
+static void emit_last(void *ctx, const char *p, size_t n)
+{
+    struct output_stream *s = ctx;
+    emit(ctx, p, n);
+    if (s->prefix && !s->sink->is_dead && n && p[n - 1] != '\n')
+        buf_addc(&s->sink->pending, '\n');
+}
+
+static void log_write(struct output_stream *s, const char *p, size_t n)
+{
+    while (n && s->log_fd >= 0) {
+        ssize_t k = write(s->log_fd, p, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0) {
+            log_warn("output", "cannot write a worker's log file: %s; going on without it",
+                     strerror(errno));
+            close(s->log_fd);
+            s->log_fd = -1;
+            return;
+        }
+        p += k;
+        n -= (size_t)k;
+    }
+}
+
+static void tail_add(struct output_stream *s, const char *p, size_t n)
+{
+    if (n > TAIL_BYTES) {
+        p += n - TAIL_BYTES;
+        n = TAIL_BYTES;
+    }
+    if (s->tail.len + n > 2 * TAIL_BYTES)
+        buf_consume(&s->tail, s->tail.len + n - 2 * TAIL_BYTES);
+    buf_add(&s->tail, p, n);
+}
+
+void output_stream_write(struct output_stream *s, const char *p, size_t n)
+{
+    if (s->log_fd >= 0)
+        log_write(s, p, n);
+    if (s->keep_tail)
+        tail_add(s, p, n);
+    line_feed(&s->line, p, n, s->prefix != NULL, LINE_MAX_BYTES, emit, s);
+    if (!s->sink->is_waiting && s->sink->pending.len)
+        sink_flush(s->sink);
+}
+
+void output_stream_end(struct output_stream *s)
+{
+    line_flush(&s->line, emit_last, s);
+    if (!s->sink->is_waiting && s->sink->pending.len)
+        sink_flush(s->sink);
+    if (s->log_fd >= 0)
+        close(s->log_fd);
+    line_fini(&s->line);
+    buf_fini(&s->tail);
+    free(s->prefix);
+    free(s);
+}
+
+const char *output_stream_tail(struct output_stream *s)
+{
+    if (!s->tail.len)
+        return "";
+    const char *end = s->tail.data + s->tail.len, *p = end;
+    size_t lines = 0;
+    while (p > s->tail.data && (size_t)(end - p) < TAIL_BYTES) {
+        if (p[-1] == '\n' && p != end && ++lines == TAIL_LINES)
+            break;
+        p--;
+    }
+    return p;
+}

@@ -1,0 +1,55 @@
+/* output.h - what workers print, line by line, to muster's own two streams and to files.
+ *
+ * A line of one worker is never mixed with a line of another. The two streams stay apart.
+ * Writing never blocks the loop: what a slow reader does not take waits in a bounded buffer,
+ * and then muster stops reading from the workers.
+ */
+#ifndef MUSTER_LAUNCHER_IO_OUTPUT_H
+#define MUSTER_LAUNCHER_IO_OUTPUT_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "launcher/core/line.h"
+
+struct output;
+
+/* One stream (stdout or stderr) of one worker. */
+struct output_stream;
+
+enum output_fd { OUTPUT_OUT, OUTPUT_ERR, OUTPUT_FD_COUNT };
+
+struct output_events {
+    void *ctx;
+    /* Nobody takes our output (true), or it flows again (false). */
+    void (*on_blocked)(void *ctx, bool is_blocked);
+    /* The reader of standard output has gone. */
+    void (*on_reader_gone)(void *ctx);
+};
+
+/* prefix: template with {rank} {local_rank} {host}, NULL = none. host is borrowed. */
+struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
+                          const struct output_events *events);
+/* Asynchronous: frees itself once its handles are closed. What is still waiting is lost. */
+void output_close(struct output *o);
+
+/* log_fd: a file that also gets the bytes, -1 = none; owned by the stream then. keep_tail:
+ * remember the last lines. */
+struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,
+                                        uint32_t local_rank, int log_fd, bool keep_tail);
+/* The stream has ended: its last, unfinished line is written. Frees it. */
+void output_stream_end(struct output_stream *s);
+
+void output_stream_write(struct output_stream *s, const char *p, size_t n);
+
+/* The last lines, at most 10 and 2 KiB; "" if none. Valid until the next write. */
+const char *output_stream_tail(struct output_stream *s);
+
+/* Whether no more should be read from workers for now. */
+bool output_is_full(const struct output *o);
+
+/* Forgets what waits for a reader that does not read. Returns the number of bytes lost. */
+size_t output_drop(struct output *o);
+
+#endif

@@ -1,0 +1,44 @@
+/* spawn.h - fork and exec one worker from memory that was prepared before.
+ *
+ * The only place that forks a worker. Between fork and exec only async-signal-safe calls are
+ * made and nothing is allocated. The child gets its own session (so that terminal signals reach
+ * it through muster alone), default signal dispositions, an empty signal mask, the original
+ * limit of open files, and SIGKILL when muster dies. A failed exec is reported through a pipe
+ * that all workers of a generation share: it needs no descriptor per worker, and its end of
+ * file says that everybody has executed.
+ */
+#ifndef MUSTER_LAUNCHER_IO_SPAWN_H
+#define MUSTER_LAUNCHER_IO_SPAWN_H
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "launcher/core/facts.h"
+
+struct spawn {
+    const char *path; /* what is executed; from spawn_find */
+    char *const *argv, *const *envp;
+    int in, out, err;     /* become 0, 1, 2 */
+    int exec_pipe;        /* write end, close-on-exec */
+    uint32_t local_rank;  /* goes into a failure's record */
+    struct rlimit nofile; /* of the worker */
+    pid_t parent;         /* muster's pid */
+};
+
+/* A failed exec, as read from the pipe. Written in one piece. */
+struct spawn_failure {
+    uint32_t local_rank;
+    int sys;
+};
+
+/* Where program (a path, or a name to look up in PATH) is, as execvp would find it;
+ * `muster-worker` is also looked for beside muster itself. NULL with ERR_NOT_FOUND or
+ * ERR_NOT_EXECUTABLE; free with free(). */
+char *spawn_find(const char *program, const struct facts *facts, struct err *e);
+
+/* Forks. *pidfd refers to the child and is close-on-exec. 0, or -1 with ERR_SYSTEM when there
+ * is no child. */
+int spawn_start(const struct spawn *s, pid_t *pid, int *pidfd, struct err *e);
+
+#endif

@@ -1,0 +1,66 @@
+/* muster: picks the subcommand. `muster -n 4 ...` means `muster run -n 4 ...`. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "launcher/cmd/cmd.h"
+
+static const struct {
+    const char *name;
+    int (*run)(char *const *args);
+    const char *help;
+} commands[] = {
+    {"run", cmd_run, "start a group of workers (the default when the first word is an option)"},
+    {"explain", cmd_explain, "say what an error code means"},
+    {"version", cmd_version, "print the version"},
+};
+enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
+
+int cmd_fail(const struct err *e)
+{
+    log_error("", "%s", e->text);
+    return err_exit_status(e->code);
+}
+
+static int usage(FILE *to, int status)
+{
+    fprintf(to, "usage: muster [run] [options] program [arguments]\n\n");
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        fprintf(to, "  muster %-10s %s\n", commands[i].name, commands[i].help);
+    fprintf(to, "\nAs in: muster -n 4 train.py     (muster run --help lists the options)\n");
+    return status;
+}
+
+static int unknown_command(const char *word)
+{
+    struct err e;
+    size_t best = 0;
+    for (size_t i = 1; i < NCOMMANDS; i++)
+        if (str_distance(word, commands[i].name) < str_distance(word, commands[best].name))
+            best = i;
+    if (str_distance(word, commands[best].name) <= 2)
+        err_set(&e, ERR_USAGE, "'%s' is no command; the nearest is '%s'", word,
+                commands[best].name);
+    else
+        err_set(&e, ERR_USAGE, "'%s' is no command; to run a program: muster run %s", word,
+                word);
+    return cmd_fail(&e);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return usage(stderr, err_exit_status(ERR_USAGE));
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return usage(stdout, 0);
+    if (strcmp(word, "--version") == 0)
+        return cmd_version(argv + 2);
+    if (word[0] == '-')
+        return cmd_run(argv + 1);
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        if (strcmp(word, commands[i].name) == 0)
+            return commands[i].run(argv + 2);
+    return unknown_command(word);
+}
