@@ -146,9 +146,10 @@ static void a_forked_child_must_start_anew(void **state)
     set("FAKE_NVML_FAULT", NULL);
     void *library = dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
-    int (*init)(void), (*count)(uint32_t *);
+    int (*init)(void), (*count)(uint32_t *), (*end)(void);
     *(void **)&init = dlsym(library, "nvmlInit_v2");
     *(void **)&count = dlsym(library, "nvmlDeviceGetCount_v2");
+    *(void **)&end = dlsym(library, "nvmlShutdown");
     uint32_t n = 0;
     assert_int_equal(count(&n), NVML_UNINITIALIZED);
     assert_int_equal(init(), 0);
@@ -161,6 +162,8 @@ static void a_forked_child_must_start_anew(void **state)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(end(), 0);
+    assert_int_equal(count(&n), NVML_UNINITIALIZED);
     dlclose(library);
 }
 
