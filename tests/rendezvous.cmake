@@ -11,3 +11,7 @@ rendezvous_helpers(test_store_client live_server.c)
 # A stand-alone store: "listening HOST:PORT", stdin drives it.
 add_executable(store_serve ${CMAKE_CURRENT_SOURCE_DIR}/tools/store_serve.c)
 target_link_libraries(store_serve PRIVATE rendezvous_io dep_uv)
+
+# Asked for: `cmake --build … --target store_load`, then tests/bench/store.sh.
+add_executable(store_load ${CMAKE_CURRENT_SOURCE_DIR}/bench/store_load.c)
+target_link_libraries(store_load PRIVATE rendezvous_core)
