@@ -17,7 +17,7 @@ function(muster_lint_tool name tools)
     muster_lint(${name} ${ARGN})
   else()
     list(GET tools 0 first)
-    muster_lint(${name} sh -c "echo '${first} is not installed'; exit 77")
+    muster_lint(${name} bash ${LINT}/absent.sh ${first})
   endif()
 endfunction()
 
@@ -27,8 +27,7 @@ target_link_libraries(gen_docs PRIVATE base)
 set(docs_commands)
 foreach(page errors environment)
   list(APPEND docs_commands COMMAND gen_docs ${page} > ${PROJECT_SOURCE_DIR}/docs/${page}.md)
-  muster_lint(docs-${page} sh -c "$<TARGET_FILE:gen_docs> ${page} | diff -u docs/${page}.md - || { \
-echo 'rewrite it: cmake --build ${PROJECT_BINARY_DIR} --target docs'; exit 1; }")
+  muster_lint(docs-${page} bash ${LINT}/docs.sh $<TARGET_FILE:gen_docs> ${page})
 endforeach()
 add_custom_target(docs ${docs_commands} COMMENT "Writing docs/errors.md and docs/environment.md" VERBATIM)
 
@@ -56,13 +55,12 @@ if(NOT MUSTER_SANITIZE AND NOT MUSTER_FUZZ)
 endif()
 
 # What a program needs at run time, by name: the core, the client and the worker link no library of another's.
-foreach(pair "muster=libcuda|libnccl|libmpi|libnvidia-ml" "muster-worker=libuv|libsodium|libhwloc|libjansson|libnccl|libcuda\\.|libmpi")
+foreach(pair "muster=libcuda|libnccl|libmpi|libnvidia-ml" "muster-worker=libuv|libsodium|libhwloc|libjansson|libnccl|libcuda[.]|libmpi")
   string(REPLACE "=" ";" pair "${pair}")
   list(GET pair 0 program)
   list(GET pair 1 forbidden)
   if(TARGET ${program})
-    muster_lint(links-${program} sh -c "if readelf -d $<TARGET_FILE:${program}> | grep NEEDED | grep -E '${forbidden}'; \
-then echo '${program} must not link these'; exit 1; fi")
+    muster_lint(links-${program} bash ${LINT}/links.sh $<TARGET_FILE:${program}> "${forbidden}")
   endif()
 endforeach()
 

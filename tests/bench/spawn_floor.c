@@ -22,8 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static int64_t now_us(void)
 {
     struct timespec t;

@@ -45,6 +45,9 @@ class Rules:
     def layer_of(self, path):
         return next((n for n, globs in self.layers if match(path, globs)), None)
 
+    def is_extra(self, path, target):
+        return any(path == name and target in words for name, words in self.extra)
+
 
 def match(path, globs):
     return any(fnmatch.fnmatchcase(path, g) for g in globs)
@@ -60,7 +63,7 @@ def project_include(rules, layer, path, target, files):
         target = beside
     other = rules.layer_of(target)
     allowed = rules.allow.get(layer, set())
-    if other == layer or "*" in allowed or other in allowed:
+    if other == layer or "*" in allowed or other in allowed or rules.is_extra(path, target):
         return None
     return f'{layer} must not include "{target}" ({other})'
 
@@ -69,8 +72,7 @@ def system_include(rules, layer, path, target):
     for pattern, globs in rules.system:
         if fnmatch.fnmatchcase(target, pattern) and not match(path, globs):
             return f"<{target}> has its place in: {' '.join(globs) or 'no file'}"
-    extra = any(match(path, [name]) and target in words for name, words in rules.extra)
-    if layer in rules.pure and target not in rules.harmless and not extra:
+    if layer in rules.pure and target not in rules.harmless and not rules.is_extra(path, target):
         return f"{layer} is pure; <{target}> is not on its list"
     return None
 

@@ -53,7 +53,9 @@ def arguments(entry):
 
 
 def run(tool, entry, name):
-    done = subprocess.run([tool, "--quiet", "--warnings-as-errors=*", name, "--", *arguments(entry)],
+    # The analyzer does not know that a cmocka assertion ends the test, so it doubts all that follows one.
+    checks = ["--checks=-clang-analyzer-*"] if name.startswith("tests/") else []
+    done = subprocess.run([tool, "--quiet", "--warnings-as-errors=*", *checks, name, "--", *arguments(entry)],
                           cwd=sources.ROOT, capture_output=True, text=True)
     return done.returncode, done.stdout + (done.stderr if done.returncode else "")
 

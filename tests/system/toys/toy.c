@@ -17,8 +17,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static const char *rank(void)
 {
     const char *text = getenv("RANK");
