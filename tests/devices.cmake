@@ -38,7 +38,8 @@ target_compile_definitions(devices_vector PUBLIC
 add_dependencies(devices_vector fake_nvml fake_cuda)
 target_link_libraries(devices_vector PUBLIC ${devices_libs} ${CMAKE_DL_LIBS})
 
-muster_unit_tests(launcher_devices devices_vector)
+pkg_check_modules(devices_hwloc REQUIRED IMPORTED_TARGET hwloc) # to read topology-2x8x2.xml
+muster_unit_tests(launcher_devices devices_vector PkgConfig::devices_hwloc)
 
 if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/fuzz_target.cmake)
   include(fuzz_target.cmake)
