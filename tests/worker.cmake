@@ -1,0 +1,1 @@
+muster_unit_tests(worker worker)

@@ -1,0 +1,33 @@
+/* bootstrap_store.h - gives every rank NCCL's ids through the store and tries the way to them.
+ *
+ * The phases uid_seen and reach. No MPI; the id is made by ranks, never by the launcher, since
+ * NCCL's listener lives in the process that made it.
+ */
+#ifndef MUSTER_WORKER_BOOTSTRAP_STORE_H
+#define MUSTER_WORKER_BOOTSTRAP_STORE_H
+
+#include "worker/env.h"
+#include "worker/nccl_api.h"
+#include "worker/phase.h"
+
+struct bootstrap {
+    ncclUniqueId *ids; /* n of them; freed by bootstrap_fini */
+    uint32_t n;
+    int listener;   /* beside an id of this rank, -1 if none */
+    uint16_t ras;   /* port of NCCL's RAS on this node, 0 if the environment chose it */
+    char root[192]; /* "host a, eth0, 192.0.2.2:58409" on rank 0, else "" */
+};
+
+/* Chooses NCCL_RAS_ADDR for the node where it is unset; before NCCL is used. */
+int bootstrap_ras(struct bootstrap *b, struct phases *p, const struct env *env, struct err *e);
+
+/* All ranks together; 0 or a status. host: this rank's host name. */
+int bootstrap_ids(struct bootstrap *b, struct phases *p, const struct env *env,
+                  const struct nccl *api, const char *host, struct err *e);
+int bootstrap_reach(struct bootstrap *b, struct phases *p, const struct env *env,
+                    struct err *e);
+
+void bootstrap_init(struct bootstrap *b);
+void bootstrap_fini(struct bootstrap *b);
+
+#endif

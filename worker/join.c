@@ -1,0 +1,372 @@
+#include "worker/join.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "worker/backend_host.h"
+#include "worker/join_nccl.h"
+#include "worker/status.h"
+#include "worker/sweep.h"
+
+enum { STORE_CONNECT_MS = 60000, STORE_ANSWER_MS = 60000 };
+
+int worker_open(struct worker *w, struct err *e)
+{
+    const struct point at = {PHASE_started, -1};
+    if (gethostname(w->host, sizeof w->host - 1) < 0)
+        snprintf(w->host, sizeof w->host, "unknown");
+    if (w->env.master_addr) {
+        uint64_t ms = w->options.deadline_ms[PHASE_started];
+        w->client = store_client_new(w->env.master_addr, w->env.master_port,
+                                     ms ? ms : STORE_CONNECT_MS, STORE_ANSWER_MS, e);
+        if (!w->client)
+            return err_exit_status(e->code);
+    }
+    w->phases = phases_new(&w->env, &w->options, w->client, e);
+    if (!w->phases)
+        return err_exit_status(e->code);
+    phases_begin(w->phases, at, "", 0);
+    return phases_meet(w->phases, at, e);
+}
+
+static int choose_backend(struct worker *w, struct err *e)
+{
+    char why[160] = "asked for";
+    w->is_host = w->options.backend == BACKEND_HOST;
+    if (w->is_host) {
+        snprintf(w->why, sizeof w->why, "--backend host");
+        return 0;
+    }
+    bool has_gpu = bind_count(why, sizeof why) > 0;
+    bool has_nccl =
+        has_gpu && library_load(&w->library, w->options.nccl_path, why, sizeof why) == 0;
+    if (has_gpu && has_nccl) {
+        snprintf(w->why, sizeof w->why, "%s",
+                 w->options.backend == BACKEND_NCCL ? "--backend nccl"
+                                                    : "GPUs and libnccl found");
+        return 0;
+    }
+    if (w->options.backend == BACKEND_NCCL) {
+        err_set(e, ERR_UNAVAILABLE, "rank %u: the NCCL backend is not available: %s",
+                w->env.rank, why);
+        return STATUS_BACKEND;
+    }
+    w->is_host = true;
+    snprintf(w->why, sizeof w->why, "no NCCL: %s", why);
+    return 0;
+}
+
+/* The host backend has some of the types and operations only, and one node. */
+static int check_host(const struct worker *w, struct err *e)
+{
+    if (!w->is_host)
+        return 0;
+    if (w->env.nodes > 1) {
+        err_set(e, ERR_UNAVAILABLE,
+                "the host backend works within one node, and this job has %u (chosen because: "
+                "%s)",
+                w->env.nodes, w->why);
+        return STATUS_BACKEND;
+    }
+    for (int t = 0; t < TYPE_COUNT; t++)
+        for (int o = 0; o < OP_COUNT; o++)
+            if (w->options.types[t] && w->options.ops[o]
+                && backend_host_supports((enum type)t, (enum op)o))
+                return 0;
+    err_set(e, ERR_USAGE,
+            "the host backend (%s) has float, double, (u)int32, (u)int64 and sum, min, max",
+            w->why);
+    return STATUS_USAGE;
+}
+
+static int write_record(struct worker *w, struct buf *record, struct err *e)
+{
+    const struct device *d = &w->device;
+    buf_addf(record, "host=%s\npid=%ld\nlocal_rank=%u\nnode=%u\nbackend=%s\ndevice=%d\n",
+             w->host, (long)getpid(), w->env.local_rank, w->env.node_rank,
+             w->is_host ? "host" : "nccl", d->ordinal);
+    if (d->ordinal >= 0)
+        buf_addf(record, "gpu=%s\npci=%s\nname=%s\n", d->uuid, d->pci, d->name);
+    if (w->library)
+        library_describe(w->library, record);
+    return phases_set_record(w->phases, buf_str(record), e);
+}
+
+static void fill_rank(struct result_rank *k, uint32_t rank, const char *record)
+{
+    char number[16];
+    uint64_t v;
+    k->rank = rank;
+    k->device = -1;
+    phases_record_field(record, "host", k->host, sizeof k->host);
+    phases_record_field(record, "pid", k->pid, sizeof k->pid);
+    phases_record_field(record, "gpu", k->gpu_uuid, sizeof k->gpu_uuid);
+    phases_record_field(record, "pci", k->pci, sizeof k->pci);
+    phases_record_field(record, "name", k->name, sizeof k->name);
+    phases_record_field(record, "local_rank", number, sizeof number);
+    if (str_parse_u64(str_from(number), 0, UINT32_MAX, &v) == 0)
+        k->local_rank = (uint32_t)v;
+    phases_record_field(record, "device", number, sizeof number);
+    if (str_parse_u64(str_from(number), 0, 1 << 20, &v) == 0)
+        k->device = (int)v;
+}
+
+/* Differences between ranks that would end badly later on, found by rank 0. */
+static int compare_field(const struct buf *records, uint32_t r, const char *key, bool is_fatal,
+                         struct worker *w, struct err *e)
+{
+    char first[300], here[300];
+    phases_record_field(buf_str(&records[0]), key, first, sizeof first);
+    phases_record_field(buf_str(&records[r]), key, here, sizeof here);
+    if (strcmp(first, here) == 0)
+        return 0;
+    if (is_fatal) {
+        err_set(e, ERR_UNAVAILABLE, "rank 0 has %s %s, but rank %u %s", key, first, r, here);
+        return STATUS_BACKEND;
+    }
+    buf_addf(&w->result.errors, "rank 0 has %s %s, but rank %u %s\n", key, first, r, here);
+    return 0;
+}
+
+static int by_gpu(const void *a, const void *b)
+{
+    const struct result_rank *x = *(const struct result_rank *const *)a,
+                             *y = *(const struct result_rank *const *)b;
+    int order = strcmp(x->gpu_uuid, y->gpu_uuid);
+    return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int find_shared_gpu(const struct worker *w, struct err *e)
+{
+    uint32_t n = w->env.world_size;
+    const struct result_rank **sorted = mem_alloc(n, sizeof *sorted);
+    int status = 0;
+    for (uint32_t r = 0; r < n; r++)
+        sorted[r] = &w->result.ranks[r];
+    qsort(sorted, n, sizeof *sorted, by_gpu);
+    for (uint32_t i = 1; i < n && !status; i++) {
+        const struct result_rank *a = sorted[i - 1], *b = sorted[i];
+        if (!*a->gpu_uuid || strcmp(a->gpu_uuid, b->gpu_uuid) != 0)
+            continue;
+        err_set(e, ERR_GPU_REQUEST,
+                "ranks %u and %u use the same GPU, %s on host %s; NCCL needs one a rank",
+                a->rank, b->rank, a->gpu_uuid, a->host);
+        status = STATUS_DEVICE;
+    }
+    free(sorted);
+    return status;
+}
+
+static int compare_records(struct worker *w, const struct buf *records, struct err *e)
+{
+    uint32_t n = w->env.world_size;
+    int status = 0;
+    w->result.world_size = n;
+    w->result.ranks = mem_alloc(n, sizeof *w->result.ranks);
+    for (uint32_t r = 0; r < n; r++)
+        fill_rank(&w->result.ranks[r], r, buf_str(&records[r]));
+    for (uint32_t r = 1; r < n && !status; r++) {
+        status = compare_field(records, r, "backend", true, w, e);
+        if (!status)
+            status = compare_field(records, r, "nccl", false, w, e);
+        if (!status)
+            status = compare_field(records, r, "settings", false, w, e);
+    }
+    return status ? status : find_shared_gpu(w, e);
+}
+
+/* Rank 0 decides, all hear it: "0", or a status and the reason. Only rank 0 has the text to
+ * print. */
+static int spread(struct worker *w, struct point at, int status, struct err *e)
+{
+    struct buf word;
+    uint64_t heard = (uint64_t)status;
+    buf_init(&word, 0);
+    buf_addf(&word, "%d", status);
+    struct err own = {0};
+    int rc = phases_go(w->phases, at, &word, &own);
+    if (rc) {
+        *e = own;
+    } else if (w->env.rank != 0
+               && str_parse_u64((struct str){word.data, word.len}, 0, 255, &heard) == 0
+               && heard) {
+        rc = (int)heard;
+        err_set(e, ERR_OK, "%s", "");
+    } else if (w->env.rank == 0) {
+        rc = status;
+    }
+    buf_fini(&word);
+    return rc;
+}
+
+static struct buf *make_bufs(uint32_t n)
+{
+    struct buf *all = mem_alloc(n, sizeof *all);
+    for (uint32_t r = 0; r < n; r++)
+        buf_init(&all[r], 0);
+    return all;
+}
+
+static void free_bufs(struct buf *all, uint32_t n)
+{
+    for (uint32_t r = 0; all && r < n; r++)
+        buf_fini(&all[r]);
+    free(all);
+}
+
+int worker_bind(struct worker *w, struct err *e)
+{
+    const struct point at = {PHASE_cuda_ok, -1};
+    struct buf record, *all = NULL;
+    phases_begin(w->phases, at, "", 0);
+    int status = choose_backend(w, e);
+    bind_none(&w->device);
+    if (!status)
+        status = check_host(w, e);
+    if (!status && !w->is_host)
+        status = bind_select(&w->env, &w->device, e);
+    if (status)
+        return status;
+    buf_init(&record, 0);
+    status = write_record(w, &record, e);
+    if (w->env.rank == 0)
+        all = make_bufs(w->env.world_size);
+    if (!status)
+        status = phases_reach(w->phases, at, buf_str(&record), record.len, all, e);
+    if (!status)
+        status = spread(w, at, all ? compare_records(w, all, e) : 0, e);
+    free_bufs(all, w->env.world_size);
+    buf_fini(&record);
+    return status;
+}
+
+/* The memory that the ranks of this node share, its name through the store. The host backend
+ * cannot do without; for NCCL "-" means that all ranks meet through NCCL. */
+static int join_shared(struct worker *w, char name[SHARED_NAME_MAX], struct err *e)
+{
+    char key[32];
+    size_t slot = w->is_host ? HOST_SLOT_BYTES : 0;
+    uint32_t n = w->env.local_world_size;
+    snprintf(key, sizeof key, "shm/%u", w->env.node_rank);
+    if (w->env.local_rank == 0) {
+        w->shared = shared_create(n, slot, name, e);
+        if (!w->shared && w->is_host)
+            return STATUS_BACKEND;
+        if (!w->shared)
+            snprintf(name, SHARED_NAME_MAX, "-");
+        return phases_set(w->phases, key, name, strlen(name), e);
+    }
+    struct buf value;
+    buf_init(&value, 0);
+    int status = phases_get(w->phases, key, &value, e);
+    snprintf(name, SHARED_NAME_MAX, "%s", buf_str(&value));
+    buf_fini(&value);
+    if (status || strcmp(name, "-") == 0)
+        return status;
+    w->shared = shared_open(name, n, slot, e);
+    return w->shared ? 0 : STATUS_BACKEND;
+}
+
+/* What a rank tells rank 0 when its communicator is there. */
+struct ready {
+    uint64_t limit_bytes;
+    double init_s;
+};
+
+/* The largest buffer that every rank can have and the sweep needs. */
+static uint64_t agree_size(struct worker *w, const struct buf *all)
+{
+    uint64_t max = sweep_largest(&w->options, w->is_host);
+    for (uint32_t r = 0; r < w->env.world_size; r++) {
+        struct ready said = {0};
+        if (all[r].len == sizeof said)
+            memcpy(&said, all[r].data, sizeof said);
+        w->result.ranks[r].init_s = said.init_s;
+        if (said.limit_bytes && said.limit_bytes < max)
+            max = said.limit_bytes;
+    }
+    return max < 16 ? 16 : max - max % 16;
+}
+
+static int agree_on_size(struct worker *w, struct point at, uint64_t began_ms, struct err *e)
+{
+    struct ready mine = {w->backend->ops->limit(w->backend),
+                         (double)(now_ms() - began_ms) / 1000};
+    struct buf word, *all = w->env.rank == 0 ? make_bufs(w->env.world_size) : NULL;
+    buf_init(&word, 0);
+    int status = phases_reach(w->phases, at, &mine, sizeof mine, all, e);
+    if (!status && all)
+        buf_addf(&word, "%llu", (unsigned long long)agree_size(w, all));
+    if (!status)
+        status = phases_go(w->phases, at, &word, e);
+    if (!status
+        && str_parse_u64((struct str){word.data, word.len}, 16, UINT64_MAX, &w->max_bytes)
+               < 0) {
+        err_set(e, ERR_PROTOCOL, "rank 0 gave no buffer size");
+        status = STATUS_PHASE;
+    }
+    free_bufs(all, w->env.world_size);
+    buf_fini(&word);
+    return status;
+}
+
+int worker_join(struct worker *w, struct err *e)
+{
+    const struct point enter = {PHASE_init_enter, -1}, done = {PHASE_init_done, -1};
+    char name[SHARED_NAME_MAX] = "";
+    int status = w->is_host ? 0 : library_ids(w, e);
+    if (status)
+        return status;
+    phases_begin(w->phases, enter, "", 0);
+    status = join_shared(w, name, e);
+    if (!status)
+        status = phases_meet(w->phases, enter, e);
+    if (w->env.local_rank == 0 && w->shared)
+        shared_unlink(name);
+    if (status)
+        return status;
+    phases_begin(w->phases, done, "", 0);
+    uint64_t began_ms = now_ms();
+    if (w->is_host)
+        w->backend = backend_host_new(w->shared, w->env.rank, w->env.world_size);
+    else
+        status = library_connect(w, e);
+    return status ? status : agree_on_size(w, done, began_ms, e);
+}
+
+int worker_agree(struct worker *w, int *status, struct err *e)
+{
+    const struct point at = {PHASE_verify, -1};
+    phases_begin(w->phases, at, "", 0);
+    int rc = phases_reach(w->phases, at, "", 0, NULL, e);
+    if (rc)
+        return rc;
+    rc = spread(w, at, *status, e);
+    if (w->env.rank != 0)
+        *status = rc;
+    return 0;
+}
+
+int worker_leave(struct worker *w, struct err *e)
+{
+    const struct point at = {PHASE_bye, -1};
+    phases_begin(w->phases, at, "", 0);
+    int status = w->backend->ops->close(w->backend, e);
+    w->backend = NULL;
+    return status ? status : phases_meet(w->phases, at, e);
+}
+
+void worker_close(struct worker *w)
+{
+    phases_free(w->phases);
+    store_client_free(w->client);
+    shared_close(w->shared);
+    library_free(w->library);
+    result_fini(&w->result);
+}

@@ -1,0 +1,190 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "worker/bench.h"
+#include "worker/join.h"
+#include "worker/join_nccl.h"
+#include "worker/status.h"
+
+static const char *from_environment(void *ctx, const char *name)
+{
+    (void)ctx;
+    return getenv(name);
+}
+
+static void print(const struct buf *text)
+{
+    fwrite(text->data, 1, text->len, stdout);
+    fflush(stdout);
+}
+
+static bool is_json_on_stdout(const struct worker *w)
+{
+    return w->options.json && strcmp(w->options.json, "-") == 0;
+}
+
+static void print_head(struct worker *w)
+{
+    struct result *r = &w->result;
+    struct buf text;
+    if (w->env.rank != 0)
+        return;
+    r->nodes = w->env.nodes;
+    r->job_id = w->env.job_id;
+    r->backend = w->backend->ops->name;
+    r->why = w->why;
+    library_version(w->library, &r->nccl_version, &r->nccl_path);
+    r->cuda_driver = w->device.driver;
+    r->cuda_runtime = w->device.runtime;
+    r->env = environ;
+    buf_init(&text, 0);
+    result_head(r, &text);
+    if (!is_json_on_stdout(w))
+        print(&text);
+    buf_fini(&text);
+}
+
+static int sweep(struct worker *w, struct err *e)
+{
+    struct bench b = {
+        .env = &w->env,
+        .options = &w->options,
+        .backend = w->backend,
+        .phases = w->phases,
+        .result = &w->result,
+        .max_bytes = w->max_bytes,
+        .is_host = w->is_host,
+        .print = is_json_on_stdout(w) ? NULL : print,
+    };
+    print_head(w);
+    return bench_run(&b, e);
+}
+
+/* --min-busbw judges the largest size, out of place. */
+static bool is_too_slow(const struct worker *w)
+{
+    const struct result_row *largest = NULL;
+    for (size_t i = 0; i < w->result.nrows; i++) {
+        const struct result_row *row = &w->result.rows[i];
+        if (!row->in_place && (!largest || row->bytes > largest->bytes))
+            largest = row;
+    }
+    return w->options.min_busbw_gbs > 0 && w->env.world_size > 1 && largest
+           && largest->busbw < w->options.min_busbw_gbs;
+}
+
+/* Rank 0's judgement becomes everybody's exit status. */
+static int verify(struct worker *w, int *verdict, struct err *e)
+{
+    if (w->env.rank == 0)
+        *verdict = w->result.wrong ? STATUS_WRONG : is_too_slow(w) ? STATUS_SLOW : STATUS_PASS;
+    w->result.status = *verdict;
+    return worker_agree(w, verdict, e);
+}
+
+static int write_file(const char *path, const struct buf *json, struct err *e)
+{
+    char *temporary = mem_printf("%s.%ld.tmp", path, (long)getpid());
+    FILE *f = fopen(temporary, "we");
+    bool ok = f && fwrite(json->data, 1, json->len, f) == json->len;
+    int sys = errno;
+    if (f && fclose(f) != 0 && ok) {
+        ok = false;
+        sys = errno;
+    }
+    if (ok && rename(temporary, path) < 0) {
+        ok = false;
+        sys = errno;
+    }
+    if (!ok)
+        unlink(temporary);
+    free(temporary);
+    return ok ? 0 : err_sys(e, sys, "--json %s", path);
+}
+
+static int print_result(struct worker *w, struct err *e)
+{
+    struct buf json, text;
+    int status = 0;
+    if (w->env.rank != 0)
+        return 0;
+    w->result.duration_s = (double)(wall_ms() - w->result.started_ms) / 1000;
+    buf_init(&json, 0);
+    buf_init(&text, 0);
+    result_json(&w->result, &json);
+    buf_add(&text, w->result.errors.data, w->result.errors.len);
+    buf_adds(&text, "# ");
+    result_verdict(&w->result, &text);
+    buf_addc(&text, '\n');
+    print(is_json_on_stdout(w) ? &json : &text);
+    if (w->options.json && !is_json_on_stdout(w) && write_file(w->options.json, &json, e) < 0)
+        status = err_exit_status(e->code);
+    if (!status)
+        status = phases_set_result(w->phases, json.data, json.len, e);
+    buf_fini(&text);
+    buf_fini(&json);
+    return status;
+}
+
+/* bind -> join -> sweep -> verify -> print -> leave. */
+static int run(struct worker *w, int *verdict, struct err *e)
+{
+    int status = worker_open(w, e);
+    if (!status)
+        status = worker_bind(w, e);
+    if (!status)
+        status = worker_join(w, e);
+    if (!status)
+        status = sweep(w, e);
+    if (!status)
+        status = verify(w, verdict, e);
+    if (!status)
+        status = print_result(w, e);
+    return status ? status : worker_leave(w, e);
+}
+
+static int fail(int status, const struct err *e)
+{
+    if (*e->text)
+        log_error("worker", "%s", e->text);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct worker w = {0};
+    struct err e = {0};
+    int verdict = 0;
+    log_set_name("muster-worker");
+    if (options_parse(&w.options, argc, argv, &e) < 0)
+        return fail(err_exit_status(e.code), &e);
+    if (w.options.help || w.options.version) {
+        struct buf text;
+        buf_init(&text, 0);
+        if (w.options.help)
+            options_help(&text);
+        else
+            buf_adds(&text, "muster-worker " MUSTER_VERSION "\n");
+        print(&text);
+        buf_fini(&text);
+        return 0;
+    }
+    if (env_read(&w.env, from_environment, NULL, &e) < 0)
+        return fail(err_exit_status(e.code), &e);
+    result_init(&w.result);
+    w.result.started_ms = wall_ms();
+    int status = run(&w, &verdict, &e);
+    if (status) {
+        fail(status, &e);
+        fflush(stdout);
+        _exit(status); /* after an error a library's own exit handlers may hang */
+    }
+    worker_close(&w);
+    return verdict;
+}

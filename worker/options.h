@@ -1,0 +1,79 @@
+/* options.h - the command line of muster-worker.
+ *
+ * One table feeds parsing and --help. Long options take dashes or underscores; the single
+ * letters are those of nccl-tests. Pure: reads nothing but argv, prints nothing.
+ */
+#ifndef MUSTER_WORKER_OPTIONS_H
+#define MUSTER_WORKER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "worker/phase_table.h"
+#include "worker/types.h"
+
+enum { OPTIONS_SIZES_MAX = 64 };
+
+enum backend_choice { BACKEND_AUTO, BACKEND_NCCL, BACKEND_HOST };
+
+/* Which rank's time enters the bandwidth; the numbers of nccl-tests' -a. */
+enum average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX };
+
+enum inject_kind {
+    INJECT_NONE,
+    INJECT_CORRUPT, /* flip a bit of a result */
+    INJECT_SLOW,    /* sleep before each operation */
+    INJECT_HANG,    /* stop for ever before a phase */
+    INJECT_DIE,     /* end before a phase */
+    INJECT_LATE,    /* sleep before a phase */
+};
+
+/* A fault that the user asked for, to see it named. */
+struct inject {
+    enum inject_kind kind;
+    uint32_t rank;
+    enum phase phase;
+    uint64_t size_bytes; /* corrupt: 0 = the first size */
+    uint64_t ms;         /* slow, late */
+    int signal;          /* die: 0 = exit status 1 */
+};
+
+struct options {
+    bool help, version;
+    enum backend_choice backend;
+    uint64_t sizes[OPTIONS_SIZES_MAX]; /* from --sizes; nsizes 0 = not given */
+    unsigned nsizes;
+    uint64_t min_bytes, max_bytes; /* 0 = not given */
+    uint64_t step_bytes, factor;   /* 0 = not given */
+    bool full;
+    uint32_t iters, warmup, check;
+    bool types[TYPE_COUNT], ops[OP_COUNT];
+    uint32_t root;
+    enum average average;
+    bool blocking;        /* wait after every operation, nccl-tests' -z */
+    bool cuda_malloc;     /* --memory cuda */
+    bool verify_on_host;  /* --verify host */
+    double min_busbw_gbs; /* 0 = not demanded */
+    const char *json, *nccl_path;
+    uint64_t deadline_ms[PHASE_COUNT]; /* 0 = the table's */
+    struct inject inject;
+};
+
+/* Points into argv. -1: ERR_USAGE, with the nearest known name of an unknown option. */
+int options_parse(struct options *o, int argc, char **argv, struct err *e);
+
+/* The text of --help. */
+void options_help(struct buf *out);
+
+/* A size: digits and an optional K, M, G or T (powers of two), an optional B after it; 0 or -1.
+ */
+int options_parse_size(const char *text, uint64_t *bytes);
+
+/* "8", "64K", "1M": the shortest exact form. */
+const char *options_format_size(uint64_t bytes, char text[24]);
+
+const char *phase_name(enum phase phase);
+
+#endif
