@@ -34,6 +34,7 @@ struct port {
     size_t pending; /* handles and servers that are not closed yet */
     unsigned generation;
     bool is_open, is_closing, is_low; /* is_low: the note about descriptors is out */
+    rlim_t descriptors;               /* limit of open files when the port was opened */
     uint16_t number;
     char address[INET6_ADDRSTRLEN];
     void (*on_closed)(void *ctx);
@@ -292,15 +293,13 @@ static void peer_ip(const uv_tcp_t *tcp, struct peer_ip *ip)
 
 static void check_descriptors(struct port *p, const uv_tcp_t *tcp)
 {
-    struct rlimit limit;
     uv_os_fd_t fd;
     if (p->is_low || uv_fileno((const uv_handle_t *)tcp, &fd) != 0
-        || getrlimit(RLIMIT_NOFILE, &limit) != 0
-        || (rlim_t)fd + DESCRIPTORS_LEFT < limit.rlim_cur)
+        || (rlim_t)fd < p->descriptors - DESCRIPTORS_LEFT)
         return;
     p->is_low = true;
     note(p, NULL,
-         (struct server_note){.kind = SERVER_NOTE_DESCRIPTORS_LOW, .value = limit.rlim_cur});
+         (struct server_note){.kind = SERVER_NOTE_DESCRIPTORS_LOW, .value = p->descriptors});
 }
 
 static void welcome(struct port *p, uv_tcp_t *tcp)
@@ -442,6 +441,8 @@ static struct port *port_new(struct uv_loop_s *loop, const struct port_options *
         .on_note = opt->on_note,
     };
     memcpy(p->env.seed, opt->seed, sizeof p->env.seed);
+    struct rlimit limit;
+    p->descriptors = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
     list_init(&p->undecided);
     list_init(&p->kept);
     uv_tcp_init(loop, &p->listener);
