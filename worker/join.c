@@ -16,25 +16,6 @@
 
 enum { STORE_CONNECT_MS = 60000, STORE_ANSWER_MS = 60000 };
 
-int worker_open(struct worker *w, struct err *e)
-{
-    const struct point at = {PHASE_started, -1};
-    if (gethostname(w->host, sizeof w->host - 1) < 0)
-        snprintf(w->host, sizeof w->host, "unknown");
-    if (w->env.master_addr) {
-        uint64_t ms = w->options.deadline_ms[PHASE_started];
-        w->client = store_client_new(w->env.master_addr, w->env.master_port,
-                                     ms ? ms : STORE_CONNECT_MS, STORE_ANSWER_MS, e);
-        if (!w->client)
-            return err_exit_status(e->code);
-    }
-    w->phases = phases_new(&w->env, &w->options, w->client, e);
-    if (!w->phases)
-        return err_exit_status(e->code);
-    phases_begin(w->phases, at, "", 0);
-    return phases_meet(w->phases, at, e);
-}
-
 static int choose_backend(struct worker *w, struct err *e)
 {
     char why[160] = "asked for";
@@ -91,11 +72,38 @@ static int write_record(struct worker *w, struct buf *record, struct err *e)
     buf_addf(record, "host=%s\npid=%ld\nlocal_rank=%u\nnode=%u\nbackend=%s\ndevice=%d\n",
              w->host, (long)getpid(), w->env.local_rank, w->env.node_rank,
              w->is_host ? "host" : "nccl", d->ordinal);
+    if (d->ordinal < 0 && w->env.gpu_uuid)
+        buf_addf(record, "gpu=%s\n", w->env.gpu_uuid);
     if (d->ordinal >= 0)
         buf_addf(record, "gpu=%s\npci=%s\nname=%s\n", d->uuid, d->pci, d->name);
     if (w->library)
         library_describe(w->library, record);
     return phases_set_record(w->phases, buf_str(record), e);
+}
+
+/* What is known before the device is: whoever hangs from here on can be described. */
+int worker_open(struct worker *w, struct err *e)
+{
+    const struct point at = {PHASE_started, -1};
+    struct buf record;
+    if (gethostname(w->host, sizeof w->host - 1) < 0)
+        snprintf(w->host, sizeof w->host, "unknown");
+    if (w->env.master_addr) {
+        uint64_t ms = w->options.deadline_ms[PHASE_started];
+        w->client = store_client_new(w->env.master_addr, w->env.master_port,
+                                     ms ? ms : STORE_CONNECT_MS, STORE_ANSWER_MS, e);
+        if (!w->client)
+            return err_exit_status(e->code);
+    }
+    buf_init(&record, 0);
+    w->phases = phases_new(&w->env, &w->options, w->client, e);
+    if (!w->phases)
+        return err_exit_status(e->code);
+    bind_none(&w->device);
+    phases_begin(w->phases, at, "", 0);
+    int status = write_record(w, &record, e);
+    buf_fini(&record);
+    return status ? status : phases_meet(w->phases, at, e);
 }
 
 static void fill_rank(struct result_rank *k, uint32_t rank, const char *record)
