@@ -20,10 +20,10 @@ if(Python3_FOUND)
   worker_group(corrupt_is_named --each 10 --match "rank 1: 1 wrong elements in the all_reduce of 64K float sum" --
     --sizes 8,64K --inject corrupt:rank=1,size=64K)
   worker_group(hang_before_cuda_is_named --ranks 3 --status 12
-    --match "rank 1 .host .*pid [0-9]+. has not reached cuda_ok; last phase started" --
+    --match "rank 1 .host .*pid [0-9]+. has not reached cuda_ok. last phase started" --
     --inject hang:rank=1,phase=cuda_ok --deadline cuda_ok=2)
   worker_group(hang_before_a_size_is_named --ranks 3 --status 12
-    --match "rank 2 .* has not entered it; last phase warm" --
+    --match "rank 2 .* has not entered it. last phase warm" --
     --sizes 64K --inject hang:rank=2,phase=bench --deadline bench=2)
   worker_group(missing_rank_0_is_named --status 12 --match "rank 0 .* has not reached init_done" --
     --inject hang:rank=0,phase=init_done --deadline init_done=2)
