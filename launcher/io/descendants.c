@@ -14,11 +14,6 @@
 
 enum { PASSES = 4 }; /* a process may fork while it is being looked for */
 
-int descendants_adopt(void)
-{
-    return prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
-
 struct pids {
     pid_t *items;
     size_t len, cap;
@@ -71,66 +66,132 @@ static void children_of(pid_t pid, struct pids *out)
     closedir(dir);
 }
 
-/* The letter of /proc/PID/stat, '\0' if the process is gone. */
-static char state_of(pid_t pid)
+/* Only muster's first thread has children. */
+static void own_children(struct pids *out)
+{
+    char tid[24];
+    snprintf(tid, sizeof tid, "%d", (int)getpid());
+    children_of_thread(getpid(), tid, out);
+}
+
+/* What /proc/PID/stat says; session 0 may also mean one outside our pid namespace. */
+struct status {
+    char state;
+    pid_t group, session;
+    long nthreads;
+};
+
+static bool status_of(pid_t pid, struct status *out)
 {
     char path[32], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return '\0';
+        return false;
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
-    if (n <= 0)
-        return '\0';
-    text[n] = '\0';
+    text[n > 0 ? n : 0] = '\0';
     const char *end = strrchr(text, ')'); /* the name before it may hold anything */
-    return end && end[1] == ' ' ? end[2] : '\0';
+    return end
+           && sscanf(end + 1,
+                     " %c %*d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+                     &out->state, &out->group, &out->session, &out->nthreads)
+                  == 4;
 }
 
-static bool is_alive(pid_t pid)
+/* A process whose first thread has ended looks like a zombie while its other threads live. */
+static bool is_alive(const struct status *status)
 {
-    char state = state_of(pid);
-    return state && state != 'Z' && state != 'X';
+    return (status->state != 'Z' && status->state != 'X') || status->nthreads > 1;
 }
 
-/* All live descendants of this process; zombies are looked through, they have no children of
- * their own. */
-static void collect(struct pids *out)
+struct descendants {
+    pid_t session;
+    struct pids strangers; /* children that we were started with */
+};
+
+static bool is_stranger(const struct descendants *d, pid_t pid)
+{
+    for (size_t i = 0; i < d->strangers.len; i++)
+        if (d->strangers.items[i] == pid)
+            return true;
+    return false;
+}
+
+static void forget_stranger(struct descendants *d, pid_t pid)
+{
+    for (size_t i = 0; i < d->strangers.len; i++)
+        if (d->strangers.items[i] == pid)
+            d->strangers.items[i] = d->strangers.items[--d->strangers.len];
+}
+
+struct descendants *descendants_adopt(void)
+{
+    struct descendants *d = mem_alloc(1, sizeof *d);
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* Linux 3.4 or later always can */
+    d->session = getsid(0);
+    children_of(getpid(), &d->strangers);
+    return d;
+}
+
+void descendants_free(struct descendants *d)
+{
+    if (!d)
+        return;
+    free(d->strangers.items);
+    free(d);
+}
+
+/* All live descendants that are ours. Dead ones have no children. */
+static void collect(const struct descendants *d, struct pids *out)
 {
     struct pids direct = {0};
+    struct status status;
     children_of(getpid(), &direct);
     for (size_t i = 0; i < direct.len; i++)
-        if (is_alive(direct.items[i]))
+        if (!is_stranger(d, direct.items[i]) && status_of(direct.items[i], &status)
+            && is_alive(&status) && status.session != d->session)
             pids_add(out, direct.items[i]);
     free(direct.items);
     for (size_t i = 0; i < out->len; i++)
         children_of(out->items[i], out);
 }
 
-uint32_t descendants_signal(int signo)
+static void kill_group_of(const struct descendants *d, pid_t pid)
+{
+    struct status status;
+    if (status_of(pid, &status) && status.group > 1 && status.session != d->session)
+        kill(-status.group, SIGKILL);
+}
+
+uint32_t descendants_signal(struct descendants *d, int signo)
 {
     struct pids found = {0};
-    collect(&found);
+    collect(d, &found);
     size_t n = found.len;
     for (int pass = 0; signo && found.len && pass < PASSES; pass++) {
-        for (size_t i = 0; i < found.len; i++)
+        for (size_t i = 0; i < found.len; i++) {
+            if (signo == SIGKILL)
+                kill_group_of(d, found.items[i]);
             kill(found.items[i], signo);
+        }
         if (signo != SIGKILL)
             break;
         found.len = 0;
-        collect(&found);
+        collect(d, &found);
     }
     free(found.items);
     return (uint32_t)n;
 }
 
-void descendants_collect(bool (*is_known)(void *ctx, pid_t pid), void *ctx)
+void descendants_collect(struct descendants *d, bool (*is_known)(void *ctx, pid_t pid),
+                         void *ctx)
 {
     struct pids direct = {0};
     children_of(getpid(), &direct);
     for (size_t i = 0; i < direct.len; i++)
-        if (!is_known(ctx, direct.items[i]))
-            waitpid(direct.items[i], NULL, WNOHANG);
+        if (!is_known(ctx, direct.items[i])
+            && waitpid(direct.items[i], NULL, WNOHANG) == direct.items[i])
+            forget_stranger(d, direct.items[i]);
     free(direct.items);
 }

@@ -1,7 +1,9 @@
 /* descendants.h - the processes below this one: what workers started and left behind.
  *
  * muster is a child subreaper, so a process whose parent died becomes muster's child and is
- * found here, whatever session or group it moved to. Reads /proc.
+ * found here, whatever session or group it moved to. Not ours, and left alone: children that
+ * muster already had when it was started (a shell that went on as muster by `exec`), and
+ * processes of muster's own session, which no worker's descendant can be in. Reads /proc.
  */
 #ifndef MUSTER_LAUNCHER_IO_DESCENDANTS_H
 #define MUSTER_LAUNCHER_IO_DESCENDANTS_H
@@ -10,15 +12,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Becomes a subreaper. 0 or -1 (errno). */
-int descendants_adopt(void);
+struct descendants;
+
+/* Becomes a subreaper and remembers the children that are there already. Before the first
+ * worker is started. */
+struct descendants *descendants_adopt(void);
+void descendants_free(struct descendants *d);
 
 /* Collects zombies among our direct children for which is_known says no; those it knows are
  * left alone. */
-void descendants_collect(bool (*is_known)(void *ctx, pid_t pid), void *ctx);
+void descendants_collect(struct descendants *d, bool (*is_known)(void *ctx, pid_t pid),
+                         void *ctx);
 
-/* Sends signo (0 = only count) to every live descendant, direct children first; returns how
- * many there are. Processes in the state of zombie do not count. */
-uint32_t descendants_signal(int signo);
+/* Sends signo (0 = only count) to every live descendant, direct children first; SIGKILL also to
+ * their whole process groups, which a process that keeps forking cannot outrun. Returns how
+ * many there are. A zombie does not count unless threads of it are alive. */
+uint32_t descendants_signal(struct descendants *d, int signo);
 
 #endif

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "launcher/core/note.h"
-#include "launcher/io/descendants.h"
 #include "launcher/io/driver_node.h"
 #include "launcher/io/pump.h"
 #include "launcher/io/signals.h"
@@ -181,18 +181,25 @@ static void settle(void *ctx)
 
 /* ---- set-up ---- */
 
-/* Descriptors that muster inherited are its parent's business: workers get 0, 1 and 2. */
+/* Descriptors that muster inherited are its parent's business: workers get 0, 1 and 2. Those
+ * three are always open, so that nothing else takes their numbers. */
 static void keep_descriptors(void)
 {
-    DIR *dir = opendir("/proc/self/fd");
-    if (!dir)
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    close(fd);
+    if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC, Linux 5.11 */) == 0)
         return;
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        int fd = atoi(entry->d_name);
+    DIR *dir = opendir("/proc/self/fd");
+    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+        fd = atoi(entry->d_name);
         if (fd > STDERR_FILENO && fd != dirfd(dir))
             fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
-    closedir(dir);
+    if (dir)
+        closedir(dir);
 }
 
 /* Raises our own soft limit of open files; workers get back what we were started with. */
@@ -223,12 +230,12 @@ int driver_head_run(struct job *job, const struct options *opt, const struct fac
 {
     struct driver_head *d = mem_alloc(1, sizeof *d);
     d->job = job;
+    keep_descriptors();
     int rc = uv_loop_init(&d->loop);
     if (rc < 0) {
         free(d);
         return err_set(e, ERR_SYSTEM, "cannot make an event loop: %s", uv_strerror(rc));
     }
-    keep_descriptors();
     struct rlimit nofile = raise_nofile();
     d->port = open_port(d, opt, e);
     if (!d->port) {
@@ -237,7 +244,6 @@ int driver_head_run(struct job *job, const struct options *opt, const struct fac
         free(d);
         return -1;
     }
-    descendants_adopt();
     signals_open(&d->signals, &d->loop, d, on_signal);
     uv_timer_init(&d->loop, &d->timer);
     d->timer.data = d;

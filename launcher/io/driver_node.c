@@ -29,7 +29,7 @@ struct driver_node {
     uv_loop_t *loop;
     const struct options *opt;
     const struct facts *facts;
-    struct rlimit nofile;
+    struct spawn spawn; /* what all workers have in common */
     struct link_up up;
     struct node *node;
     struct event_queue queue;
@@ -40,6 +40,7 @@ struct driver_node {
     int nhandles;
     bool is_sweeping, has_orphan_news;
 
+    struct descendants *descendants;
     struct job_files files;
     struct worker_env *env;
     char *program; /* path of what is executed */
@@ -48,6 +49,9 @@ struct driver_node {
     struct child_host host;
     struct child **children; /* by local rank; NULL = none */
     uint32_t nchildren;
+    pid_t *pids; /* of the children, for telling them from orphans */
+    size_t npids;
+    bool is_sorted;
     struct err err;
 };
 
@@ -224,6 +228,9 @@ static int prepare(struct driver_node *d, struct err *e)
     free(d->children);
     d->nchildren = plan->order.nworkers;
     d->children = mem_alloc(d->nchildren, sizeof(struct child *));
+    free(d->pids);
+    d->pids = mem_alloc(d->nchildren, sizeof *d->pids);
+    d->npids = 0;
     end_exec_pipe(d); /* of a generation that was prepared and never started */
     return open_exec_pipe(d, e);
 }
@@ -270,16 +277,15 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     if (job_files_open(&d->files, rank, &logs[0], &logs[1], e) < 0)
         return -1;
     if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0) {
-        const struct spawn s = {.path = d->program,
-                                .argv = plan->argv,
-                                .envp = worker_env_build(d->env, local_rank),
-                                .in = input_of(d, rank),
-                                .out = out[1],
-                                .err = err[1],
-                                .exec_pipe = d->exec->write,
-                                .local_rank = local_rank,
-                                .nofile = d->nofile,
-                                .parent = getpid()};
+        struct spawn s = d->spawn;
+        s.path = d->program;
+        s.argv = plan->argv;
+        s.envp = worker_env_build(d->env, local_rank);
+        s.in = input_of(d, rank);
+        s.out = out[1];
+        s.err = err[1];
+        s.exec_pipe = d->exec->write;
+        s.local_rank = local_rank;
         if (spawn_start(&s, &start.pid, &start.pidfd, e) == 0) {
             close(out[1]);
             close(err[1]);
@@ -288,6 +294,8 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
             start.log_out = logs[0];
             start.log_err = logs[1];
             d->children[local_rank] = child_new(&d->host, &start);
+            d->pids[d->npids++] = start.pid;
+            d->is_sorted = false;
             return 0;
         }
     }
@@ -329,6 +337,7 @@ static void apply_reap(struct driver_node *d)
             child_reap(d->children[i]);
         d->children[i] = NULL;
     }
+    d->npids = 0;
     end_exec_pipe(d);
 }
 
@@ -358,7 +367,7 @@ static void apply(struct driver_node *d, const struct effect *fx)
         return;
     case FX_SWEEP:
         d->is_sweeping = true;
-        post_swept(d, descendants_signal(fx->u.sweep.signo));
+        post_swept(d, descendants_signal(d->descendants, fx->u.sweep.signo));
         return;
     case FX_CLOSE_STREAMS:
         if (d->children[fx->u.spawn.local_rank])
@@ -381,21 +390,27 @@ static void apply(struct driver_node *d, const struct effect *fx)
 
 /* ---- the pump ---- */
 
+static int compare_pids(const void *a, const void *b)
+{
+    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 static bool is_worker(void *ctx, pid_t pid)
 {
     const struct driver_node *d = ctx;
-    for (uint32_t i = 0; i < d->nchildren; i++)
-        if (d->children[i] && child_pid(d->children[i]) == pid)
-            return true;
-    return false;
+    return bsearch(&pid, d->pids, d->npids, sizeof pid, compare_pids) != NULL;
 }
 
 static void look_after_orphans(struct driver_node *d)
 {
     d->has_orphan_news = false;
-    descendants_collect(is_worker, d);
+    if (!d->is_sorted)
+        qsort(d->pids, d->npids, sizeof *d->pids, compare_pids);
+    d->is_sorted = true;
+    descendants_collect(d->descendants, is_worker, d);
     if (d->is_sweeping)
-        post_swept(d, descendants_signal(0));
+        post_swept(d, descendants_signal(d->descendants, 0));
 }
 
 static bool step(void *ctx)
@@ -451,9 +466,11 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->loop = loop;
     d->opt = opt;
     d->facts = facts;
-    d->nofile = *nofile;
+    spawn_init(&d->spawn);
+    d->spawn.nofile = *nofile;
     d->up = *up;
     d->node = node_new(opt, facts, 0);
+    d->descendants = descendants_adopt();
     d->dev_null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     uv_timer_init(loop, &d->timer);
     d->timer.data = d;
@@ -463,7 +480,8 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->host = (struct child_host){
         .loop = loop,
         .output = d->output,
-        .slab = mem_alloc(SLAB_BYTES, 1),
+        .slab = mem_realloc(NULL, SLAB_BYTES,
+                            1), /* not zeroed: no page is touched before it is used */
         .slab_size = SLAB_BYTES,
         .ctx = d,
         .on_exit = on_worker_exit,
@@ -484,10 +502,12 @@ static void maybe_finish(struct driver_node *d)
     job_files_fini(&d->files);
     worker_env_free(d->env);
     node_free(d->node);
+    descendants_free(d->descendants);
     event_queue_fini(&d->queue);
     effects_fini(&d->effects);
     free(d->program);
     free(d->children);
+    free(d->pids);
     free(d->host.slab);
     free(d);
 }

@@ -29,13 +29,16 @@ int probe_devices(enum probe_source *source, struct inventory *out, struct err *
         *source = PROBE_FAKE;
         return probe_fake_spec(fake, out, e);
     }
+    if (!(path && path[0])
+        && !has_driver()) { /* spares the search for a library that cannot work */
+        *source = PROBE_NO_GPU;
+        return 0;
+    }
     if (probe_nvml(path && path[0] ? path : NULL, out, why) == 0)
         *source = PROBE_NVML;
     else if (probe_proc("/proc", out, &proc) == 0)
         *source = PROBE_PROC;
-    else if ((path && path[0]) || has_driver())
-        *source = PROBE_NO_INVENTORY;
     else
-        *source = PROBE_NO_GPU;
+        *source = PROBE_NO_INVENTORY;
     return 0;
 }

@@ -24,6 +24,9 @@ void signals_open(struct signals *s, uv_loop_t *loop, void *ctx,
     s->on_signal = on_signal;
     s->nhandles = 0;
     signal(SIGPIPE, SIG_IGN);
+    sigset_t none; /* whoever started us may have left signals blocked: they would never come */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     for (int i = 0; i < SIGNALS_MAX; i++) {
         if (watched[i] != SIGCHLD && is_ignored(watched[i]))
             continue;

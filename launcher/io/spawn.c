@@ -87,42 +87,36 @@ char *spawn_find(const char *program, const struct facts *facts, struct err *e)
 
 /* ---- in the child: async-signal-safe calls only ---- */
 
-static void reset_signals(void)
+/* Handlers do not survive exec by themselves; only what is ignored must be reset. */
+static void reset_signals(const struct spawn *s)
 {
     struct sigaction dfl;
     memset(&dfl, 0, sizeof dfl);
     dfl.sa_handler = SIG_DFL;
     for (int signo = 1; signo < NSIG; signo++)
-        sigaction(signo, &dfl, NULL); /* fails for KILL, STOP and libc's own; as it should */
+        if (sigismember(&s->ignored, signo) == 1)
+            sigaction(signo, &dfl, NULL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Puts fd at target, also where fd is the target already. */
-static int place(int fd, int target)
+static bool is_set_up(const struct spawn *s)
 {
-    return fd == target ? fcntl(fd, F_SETFD, 0) : dup2(fd, target);
+    return setsid() >= 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0
+           && (s->in == STDIN_FILENO || dup2(s->in, STDIN_FILENO) >= 0)
+           && dup2(s->out, STDOUT_FILENO) >= 0 && dup2(s->err, STDERR_FILENO) >= 0
+           && setrlimit(RLIMIT_NOFILE, &s->nofile) == 0;
 }
 
-static void child_main(const struct spawn *s)
+/* Shares muster's memory until exec, and muster waits: writes to nothing but its own stack. */
+static _Noreturn void child_main(const struct spawn *s)
 {
-    struct spawn_failure failure = {s->local_rank, 0};
-    /* A standard descriptor that muster was started without may have been reused below 3: lift
-     * ours out of the way. */
-    int in = fcntl(s->in, F_DUPFD_CLOEXEC, 3), out = fcntl(s->out, F_DUPFD_CLOEXEC, 3);
-    int err = fcntl(s->err, F_DUPFD_CLOEXEC, 3);
-    int is_ok = in >= 0 && out >= 0 && err >= 0 && setsid() >= 0
-                && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
-    if (is_ok && getppid() != s->parent)
-        _exit(127); /* muster died before the signal was armed */
-    is_ok = is_ok && place(in, 0) >= 0 && place(out, 1) >= 0 && place(err, 2) >= 0
-            && setrlimit(RLIMIT_NOFILE, &s->nofile) == 0;
-    if (is_ok) {
-        reset_signals();
+    if (is_set_up(s) && getppid() == s->parent) {
+        reset_signals(s);
         execve(s->path, s->argv, s->envp);
     }
-    failure.sys = errno;
+    const struct spawn_failure failure = {s->local_rank, errno};
     ssize_t n = write(s->exec_pipe, &failure, sizeof failure);
     (void)n;
     _exit(127);
@@ -135,19 +129,31 @@ static int pidfd_of(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec by itself */
 }
 
+void spawn_init(struct spawn *s)
+{
+    memset(s, 0, sizeof *s);
+    s->parent = getpid();
+    sigemptyset(&s->ignored);
+    for (int signo = 1; signo < NSIG; signo++) {
+        struct sigaction now;
+        if (sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+            sigaddset(&s->ignored, signo);
+    }
+}
+
 int spawn_start(const struct spawn *s, pid_t *pid, int *pidfd, struct err *e)
 {
-    /* No handler of ours may run in the child before its dispositions are reset. */
+    /* No handler of ours may run in the child: it would run on our memory. */
     sigset_t all, old;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &old);
-    *pid = fork();
+    *pid = vfork();
     if (*pid == 0)
         child_main(s);
     int why = errno;
     sigprocmask(SIG_SETMASK, &old, NULL);
     if (*pid < 0)
-        return err_sys(e, why, "cannot fork");
+        return err_sys(e, why, "cannot start a process");
     *pidfd = pidfd_of(*pid);
     if (*pidfd >= 0)
         return 0;

@@ -1,15 +1,16 @@
-/* spawn.h - fork and exec one worker from memory that was prepared before.
+/* spawn.h - starts one worker from memory that was prepared before.
  *
- * The only place that forks a worker. Between fork and exec only async-signal-safe calls are
- * made and nothing is allocated. The child gets its own session (so that terminal signals reach
- * it through muster alone), default signal dispositions, an empty signal mask, the original
- * limit of open files, and SIGKILL when muster dies. A failed exec is reported through a pipe
- * that all workers of a generation share: it needs no descriptor per worker, and its end of
- * file says that everybody has executed.
+ * The only place that makes a process of a worker. By vfork: the child runs on muster's memory
+ * until it has executed, so no page table is copied, and muster waits for it; between the two
+ * only async-signal-safe calls are made (see docs/design/0006-vfork.md). The child gets its own
+ * session (terminal signals reach it through muster alone), default signal dispositions, an
+ * empty signal mask, the original limit of open files, and SIGKILL when muster dies. A failed
+ * exec is reported through a pipe that all workers of a generation share.
  */
 #ifndef MUSTER_LAUNCHER_IO_SPAWN_H
 #define MUSTER_LAUNCHER_IO_SPAWN_H
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -19,10 +20,11 @@
 struct spawn {
     const char *path; /* what is executed; from spawn_find */
     char *const *argv, *const *envp;
-    int in, out, err;     /* become 0, 1, 2 */
-    int exec_pipe;        /* write end, close-on-exec */
+    int in, out, err;     /* become 0, 1, 2; out and err above 2 */
+    int exec_pipe;        /* write end, close-on-exec, above 2 */
     uint32_t local_rank;  /* goes into a failure's record */
     struct rlimit nofile; /* of the worker */
+    sigset_t ignored;     /* signals that muster ignores */
     pid_t parent;         /* muster's pid */
 };
 
@@ -37,8 +39,11 @@ struct spawn_failure {
  * ERR_NOT_EXECUTABLE; free with free(). */
 char *spawn_find(const char *program, const struct facts *facts, struct err *e);
 
-/* Forks. *pidfd refers to the child and is close-on-exec. 0, or -1 with ERR_SYSTEM when there
- * is no child. */
+/* Sets ignored and parent to what this process is now, and the rest to zero. */
+void spawn_init(struct spawn *s);
+
+/* Starts it. *pidfd refers to the child and is close-on-exec. 0, or -1 with ERR_SYSTEM when
+ * there is no child. */
 int spawn_start(const struct spawn *s, pid_t *pid, int *pidfd, struct err *e);
 
 #endif
