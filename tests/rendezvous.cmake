@@ -16,3 +16,32 @@ target_link_libraries(store_serve PRIVATE rendezvous_io dep_uv)
 # Asked for: `cmake --build … --target store_load`, then tests/bench/store.sh.
 add_executable(store_load ${CMAKE_CURRENT_SOURCE_DIR}/bench/store_load.c)
 target_link_libraries(store_load PRIVATE rendezvous_core)
+
+# Real clients. Debian's torch (/usr/bin/python3) is a default test; any other one is asked for with
+# -DMUSTER_TORCH_PYTHON=path and the label interop.
+set(MUSTER_TORCH_PYTHON "" CACHE STRING "Python with torch >= 1.13 for the tests labelled interop")
+
+function(rendezvous_torch_tests label python)
+  foreach(script store_compare store_api)
+    set(name ${label}/${script})
+    add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/interop/with_store.sh $<TARGET_FILE:store_serve>
+             ${python} ${CMAKE_CURRENT_SOURCE_DIR}/interop/${script}.py)
+    # store_api measures time-outs of its own: alone, so that a busy machine does not fail it
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300 RUN_SERIAL TRUE)
+  endforeach()
+endfunction()
+
+execute_process(COMMAND /usr/bin/python3 -c "import torch.distributed as d; d.TCPStore" RESULT_VARIABLE no_torch
+                OUTPUT_QUIET ERROR_QUIET)
+if(no_torch)
+  message(STATUS "/usr/bin/python3 has no torch: system/store_compare and system/store_api are skipped")
+  foreach(script store_compare store_api)
+    add_test(NAME system/${script} COMMAND ${CMAKE_COMMAND} -E echo "skipped: /usr/bin/python3 has no torch")
+    set_tests_properties(system/${script} PROPERTIES LABELS system SKIP_REGULAR_EXPRESSION "^skipped")
+  endforeach()
+else()
+  rendezvous_torch_tests(system /usr/bin/python3)
+endif()
+if(MUSTER_TORCH_PYTHON)
+  rendezvous_torch_tests(interop ${MUSTER_TORCH_PYTHON})
+endif()
