@@ -130,7 +130,7 @@ struct descendants *descendants_adopt(void)
     struct descendants *d = mem_alloc(1, sizeof *d);
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* Linux 3.4 or later always can */
     d->session = getsid(0);
-    children_of(getpid(), &d->strangers);
+    own_children(&d->strangers);
     return d;
 }
 
@@ -147,7 +147,7 @@ static void collect(const struct descendants *d, struct pids *out)
 {
     struct pids direct = {0};
     struct status status;
-    children_of(getpid(), &direct);
+    own_children(&direct);
     for (size_t i = 0; i < direct.len; i++)
         if (!is_stranger(d, direct.items[i]) && status_of(direct.items[i], &status)
             && is_alive(&status) && status.session != d->session)
@@ -188,7 +188,7 @@ void descendants_collect(struct descendants *d, bool (*is_known)(void *ctx, pid_
                          void *ctx)
 {
     struct pids direct = {0};
-    children_of(getpid(), &direct);
+    own_children(&direct);
     for (size_t i = 0; i < direct.len; i++)
         if (!is_known(ctx, direct.items[i])
             && waitpid(direct.items[i], NULL, WNOHANG) == direct.items[i])
