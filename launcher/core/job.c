@@ -28,11 +28,14 @@ static const unsigned allowed[] = {
 static_assert(sizeof allowed / sizeof allowed[0] == JOB_STATE_COUNT, "one row a state");
 
 enum {
-    JOIN_NOTE_MS = 10000,  /* say who is awaited */
-    STOP_SLACK_MS = 20000, /* beyond the grace, until nodes that do not answer are given up */
+    JOIN_NOTE_MS = 10000,   /* say who is awaited */
+    JOIN_LIMIT_MS = 600000, /* from the first node that joined to the last */
+    STOP_SLACK_MS = 20000,  /* beyond the grace, until a user who wants out gets out */
     BEATS_MISSED = 3,
+    ASLEEP_MS = 2000,     /* a tick this late: we did not run, and news is still waiting */
     EXIT_NO_RESTART = 93, /* a worker says "do not restart me" */
     SIGNAL_INT = 2,       /* Linux */
+    SIGNAL_QUIT = 3,
     SIGNAL_USR1 = 10,
     SIGNAL_USR2 = 12,
     SIGNAL_PIPE = 13,
@@ -66,10 +69,10 @@ struct job {
     struct job_node *nodes;
     uint32_t nnodes, njoined, nready, nreaped; /* reaped: also lost */
     struct job_rank *ranks;
-    uint32_t nranks, nstarted, nended;
+    uint32_t nranks, nalive;
     char *addr;
     uint16_t port;
-    uint64_t beat_ms, next_beat_check_ms, time_limit_at_ms, state_deadline_ms;
+    uint64_t beat_ms, next_beat_check_ms, time_limit_at_ms, state_deadline_ms, join_limit_ms;
     uint64_t generation_at_ms, stop_at_ms, gone_after_ms;
     int stop_signo;   /* what the workers were sent */
     int ninterrupts;  /* SIGINT or SIGQUIT so far */
@@ -92,6 +95,7 @@ struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms
     j->nodes = mem_alloc(nnodes, sizeof *j->nodes);
     j->beat_ms = beat_ms;
     j->next_beat_check_ms = j->time_limit_at_ms = j->state_deadline_ms = UINT64_MAX;
+    j->join_limit_ms = UINT64_MAX;
     return j;
 }
 
@@ -159,8 +163,13 @@ static struct frame *send(struct job *j, struct effects *fx, uint32_t node,
 
 /* ---- stopping ---- */
 
-static void send_stop(struct job *j, struct effects *fx, int signo, uint64_t grace_ms)
+/* Who is alive and waits for a reader of its output is waited for, unless the user wants out:
+ * only then there is a deadline. A node that went silent is found by its beats. */
+static void send_stop(struct job *j, struct effects *fx, int signo, uint64_t grace_ms,
+                      uint64_t now_ms)
 {
+    if (j->is_user_end)
+        j->state_deadline_ms = now_ms + grace_ms + STOP_SLACK_MS;
     for (uint32_t i = 0; i < j->nnodes; i++) {
         if (j->nodes[i].status == NODE_REAPED || j->nodes[i].status == NODE_LOST)
             continue;
@@ -178,9 +187,9 @@ static void stop(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
     move(j, JOB_STOP);
     j->stop_signo = signo;
     j->stop_at_ms = now_ms;
-    j->state_deadline_ms = now_ms + j->opt->grace_ms + STOP_SLACK_MS;
+    note_add(fx, NOTE_STOPPING)->number = signo;
     effects_add(fx, FX_STORE_GATE);
-    send_stop(j, fx, signo, j->opt->grace_ms);
+    send_stop(j, fx, signo, j->opt->grace_ms, now_ms);
     for (uint32_t i = 0; i < j->nnodes; i++) { /* who never joined has nothing to reap */
         if (j->nodes[i].status == NODE_AWAITED) {
             j->nodes[i].status = NODE_REAPED;
@@ -189,6 +198,12 @@ static void stop(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
     }
     if (j->nreaped == j->nnodes)
         finish_generation(j, now_ms, fx);
+}
+
+/* What workers get when muster got signo; its SIGPIPE is not theirs. */
+static int stop_signal(int signo)
+{
+    return signo == SIGNAL_PIPE ? SIGNAL_TERM : signo;
 }
 
 /* A reason to end that is no worker's: recorded unless something came first. */
@@ -203,15 +218,14 @@ static void end_with(struct job *j, enum verdict_kind kind, int signo, const str
             j->verdict.err = *err;
     }
     if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN)
-        stop(j, kind == VERDICT_SIGNAL && signo != SIGNAL_PIPE ? signo : SIGNAL_TERM, now_ms,
-             fx);
+        stop(j, kind == VERDICT_SIGNAL ? stop_signal(signo) : SIGNAL_TERM, now_ms, fx);
 }
 
 /* ---- starting ---- */
 
 static void start_generation(struct job *j, struct effects *fx)
 {
-    j->nready = j->nreaped = j->nstarted = j->nended = 0;
+    j->nready = j->nreaped = j->nalive = 0;
     j->stop_signo = 0;
     for (uint32_t i = 0; i < j->nnodes; i++) {
         j->nodes[i].status = NODE_JOINED;
@@ -257,12 +271,19 @@ static void run(struct job *j, uint64_t now_ms, struct effects *fx)
 
 /* ---- the end of a generation ---- */
 
-static bool may_restart(const struct job *j)
+static bool may_restart(const struct job *j, struct effects *fx)
 {
     const struct verdict *v = &j->verdict;
-    return v->kind == VERDICT_WORKER && !j->is_user_end && j->generation < j->opt->max_restarts
-           && v->end.kind != END_EXEC
-           && !(v->end.kind == END_EXIT && v->end.code == EXIT_NO_RESTART);
+    if (v->kind != VERDICT_WORKER || j->is_user_end || j->generation >= j->opt->max_restarts
+        || v->end.kind == END_EXEC)
+        return false;
+    for (uint32_t i = 0; i < j->nnodes; i++)
+        if (j->nodes[i].status == NODE_LOST) /* nobody replaces a lost node yet */
+            return false;
+    if (v->end.kind != END_EXIT || v->end.code != EXIT_NO_RESTART)
+        return true;
+    note_add(fx, NOTE_NO_RESTART_CODE)->rank = v->rank;
+    return false;
 }
 
 static void restart(struct job *j, struct effects *fx)
@@ -279,10 +300,7 @@ static void restart(struct job *j, struct effects *fx)
 static void finish_generation(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->gone_after_ms = j->stop_signo ? now_ms - j->stop_at_ms : 0;
-    bool is_complete = true; /* nobody replaces a lost node yet */
-    for (uint32_t i = 0; i < j->nnodes; i++)
-        is_complete = is_complete && j->nodes[i].status != NODE_LOST;
-    if (is_complete && may_restart(j)) {
+    if (may_restart(j, fx)) {
         restart(j, fx);
         return;
     }
@@ -319,6 +337,8 @@ static void on_hello(struct job *j, uint32_t node, const struct frame *frame, ui
     n->slots = frame->u.hello.slots;
     n->host = mem_strdup(frame->u.hello.host);
     n->last_heard_ms = now_ms;
+    if (!j->njoined)
+        j->join_limit_ms = now_ms + JOIN_LIMIT_MS;
     if (++j->njoined == j->nnodes)
         plan(j, now_ms, fx);
 }
@@ -372,12 +392,21 @@ static void on_exited(struct job *j, uint32_t node, const struct frame *frame, u
         return;
     rank->has_ended = true;
     rank->end = frame->u.exited.end;
-    j->nended++;
+    j->nalive -= rank->pid != 0;
     if (j->state != JOB_RUN || !worker_end_is_failure(&rank->end))
         return;
     if (j->verdict.kind == VERDICT_OK)
         blame(j, node, frame, now_ms);
     stop(j, SIGNAL_TERM, now_ms, fx);
+}
+
+static void on_started(struct job *j, uint32_t node, const struct frame *frame)
+{
+    struct job_rank *rank = find_rank(j, node, frame->u.started.local_rank);
+    if (!rank || rank->has_ended || rank->pid)
+        return;
+    rank->pid = frame->u.started.pid;
+    j->nalive++;
 }
 
 static void on_frame(struct job *j, uint32_t node, const struct frame *frame, uint64_t now_ms,
@@ -398,15 +427,10 @@ static void on_frame(struct job *j, uint32_t node, const struct frame *frame, ui
     case FRAME_REFUSED:
         on_refused(j, node, frame, now_ms, fx);
         return;
-    case FRAME_STARTED: {
-        struct job_rank *rank =
-            is_current ? find_rank(j, node, frame->u.started.local_rank) : NULL;
-        if (rank) {
-            rank->pid = frame->u.started.pid;
-            j->nstarted++;
-        }
+    case FRAME_STARTED:
+        if (is_current)
+            on_started(j, node, frame);
         return;
-    }
     case FRAME_EXITED:
         if (is_current)
             on_exited(j, node, frame, now_ms, fx);
@@ -450,22 +474,20 @@ static void relay(struct job *j, int signo, struct effects *fx)
 
 static void on_end_signal(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
-    bool is_again = j->ninterrupts > 0 && signo != SIGNAL_TERM && signo != SIGNAL_PIPE;
-    if (signo != SIGNAL_TERM && signo != SIGNAL_PIPE)
-        j->ninterrupts++;
+    /* A key pressed again. A closed terminal may send SIGHUP twice without anybody's will. */
+    bool is_key = signo == SIGNAL_INT || signo == SIGNAL_QUIT;
+    bool is_again = is_key && j->ninterrupts > 0;
+    j->ninterrupts += is_key;
     j->is_user_end = true;
-    if (j->state == JOB_STOP && is_again) {
-        send_stop(j, fx, SIGNAL_TERM, 0);
-        return;
-    }
     if (j->state == JOB_STOP) {
-        send_stop(j, fx, signo, j->opt->grace_ms);
+        send_stop(j, fx, is_again ? SIGNAL_TERM : stop_signal(signo),
+                  is_again ? 0 : j->opt->grace_ms, now_ms);
         return;
     }
     if (signo == SIGNAL_INT && j->state == JOB_RUN) {
         struct note *note = note_add(fx, NOTE_INTERRUPTED);
         note->number = signo;
-        note->rank = j->nstarted - j->nended;
+        note->rank = j->nalive;
     }
     end_with(j, VERDICT_SIGNAL, signo, NULL, now_ms, fx);
 }
@@ -495,6 +517,10 @@ static void on_node_lost(struct job *j, uint32_t node, const struct err *err, ui
     if (node >= j->nnodes || j->nodes[node].status == NODE_LOST)
         return;
     bool was_over = j->nodes[node].status == NODE_REAPED;
+    if (was_over && (j->state == JOB_RUN || j->state == JOB_STOP)) {
+        j->nodes[node].status = NODE_LOST; /* it had nothing left to do */
+        return;
+    }
     struct err e = *err;
     err_wrap(&e, "node %u (%s)", node,
              j->nodes[node].host ? j->nodes[node].host : "never joined");
@@ -506,10 +532,7 @@ static void on_node_lost(struct job *j, uint32_t node, const struct err *err, ui
         end_with(j, VERDICT_NODE_LOST, 0, &e, now_ms, fx);
         return;
     }
-    if (was_over)
-        j->nodes[node].status = NODE_LOST;
-    else
-        node_is_over(j, node, NODE_LOST, now_ms, fx);
+    node_is_over(j, node, NODE_LOST, now_ms, fx);
 }
 
 static void check_beats(struct job *j, uint64_t now_ms, struct effects *fx)
@@ -517,7 +540,7 @@ static void check_beats(struct job *j, uint64_t now_ms, struct effects *fx)
     j->next_beat_check_ms = now_ms + j->beat_ms;
     for (uint32_t i = 0; i < j->nnodes; i++) {
         const struct job_node *n = &j->nodes[i];
-        if (n->status == NODE_AWAITED || n->status == NODE_LOST
+        if (!n->host || n->status == NODE_LOST
             || now_ms - n->last_heard_ms <= j->beat_ms * BEATS_MISSED)
             continue;
         struct err e;
@@ -527,12 +550,27 @@ static void check_beats(struct job *j, uint64_t now_ms, struct effects *fx)
     }
 }
 
+static void on_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    if (now_ms < j->join_limit_ms) {
+        note_add(fx, NOTE_NODE_LATE)->number = j->nnodes - j->njoined;
+        j->state_deadline_ms = least(now_ms + JOIN_NOTE_MS, j->join_limit_ms);
+        return;
+    }
+    uint32_t node = 0;
+    while (j->nodes[node].status != NODE_AWAITED)
+        node++;
+    struct err e;
+    err_set(&e, ERR_UNAVAILABLE, "did not join within %d s; %u of %u nodes are missing",
+            JOIN_LIMIT_MS / 1000, j->nnodes - j->njoined, j->nnodes);
+    on_node_lost(j, node, &e, now_ms, fx);
+}
+
 static void on_state_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->state_deadline_ms = UINT64_MAX;
     if (j->state == JOB_JOIN) {
-        note_add(fx, NOTE_NODE_LATE)->number = j->nnodes - j->njoined;
-        j->state_deadline_ms = now_ms + JOIN_NOTE_MS;
+        on_join_deadline(j, now_ms, fx);
         return;
     }
     if (j->state != JOB_STOP)
@@ -544,17 +582,37 @@ static void on_state_deadline(struct job *j, uint64_t now_ms, struct effects *fx
             on_node_lost(j, i, &e, now_ms, fx);
 }
 
+/* We did not run for a while (suspended, a frozen machine): nobody is judged by what they could
+ * not tell us meanwhile. */
+static void after_sleep(struct job *j, uint64_t now_ms)
+{
+    for (uint32_t i = 0; i < j->nnodes; i++)
+        j->nodes[i].last_heard_ms = now_ms;
+    if (j->state == JOB_STOP && now_ms >= j->state_deadline_ms)
+        j->state_deadline_ms = now_ms + STOP_SLACK_MS;
+}
+
+static void on_time_limit(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    j->time_limit_at_ms = UINT64_MAX;
+    j->is_user_end = true;
+    if (j->state == JOB_STOP)
+        send_stop(j, fx, SIGNAL_TERM, j->opt->grace_ms, now_ms);
+    else
+        end_with(j, VERDICT_TIME_LIMIT, 0, NULL, now_ms, fx);
+}
+
 static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
 {
-    if (j->state == JOB_DONE)
+    uint64_t due_ms = job_deadline(j);
+    if (now_ms < due_ms)
         return;
+    if (now_ms - due_ms > ASLEEP_MS)
+        after_sleep(j, now_ms);
     if (now_ms >= j->next_beat_check_ms)
         check_beats(j, now_ms, fx);
-    if (now_ms >= j->time_limit_at_ms) {
-        j->time_limit_at_ms = UINT64_MAX;
-        j->is_user_end = true;
-        end_with(j, VERDICT_TIME_LIMIT, 0, NULL, now_ms, fx);
-    }
+    if (now_ms >= j->time_limit_at_ms)
+        on_time_limit(j, now_ms, fx);
     if (now_ms >= j->state_deadline_ms)
         on_state_deadline(j, now_ms, fx);
 }

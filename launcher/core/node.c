@@ -36,7 +36,7 @@ static const unsigned allowed[] = {
     [NODE_READY] = TO(UP) | TO(REAPED),
     [NODE_UP] = TO(TERM) | TO(KILL) | TO(DRAIN),
     [NODE_TERM] = TO(KILL) | TO(DRAIN),
-    [NODE_KILL] = TO(DRAIN) | TO(REAPED),
+    [NODE_KILL] = TO(DRAIN),
     [NODE_DRAIN] = TO(REAPED),
     [NODE_REAPED] = TO(PREPARE),
 };
@@ -47,6 +47,7 @@ enum {
     DRAIN_QUIET_MS = 500, /* for pipes to end and helpers to finish by themselves */
     DRAIN_TERM_MS = 1500, /* between SIGTERM and SIGKILL for what workers left behind */
     DRAIN_KILL_MS = 2000, /* from SIGKILL until pipes are closed and the rest is given up */
+    ASLEEP_MS = 2000,     /* a tick this late: we did not run, and news is still waiting */
 };
 
 enum worker_state { WORKER_NONE, WORKER_STARTING, WORKER_ALIVE, WORKER_ENDED };
@@ -61,6 +62,8 @@ struct node {
     const struct options *opt;
     const struct facts *facts;
     enum node_state state;
+    uint32_t generation; /* of the last PLAN, also one that was refused */
+    bool has_generation;
     struct node_plan *plan;
     struct worker *workers;
     uint32_t nworkers, nalive, nstreams; /* alive: starting or alive */
@@ -124,7 +127,7 @@ static struct frame *send(struct node *n, struct effects *fx, enum frame_type ty
 {
     struct frame *frame = &effects_add(fx, FX_SEND)->u.send.frame;
     frame->type = type;
-    frame->generation = n->plan ? n->plan->order.generation : 0;
+    frame->generation = n->generation;
     return frame;
 }
 
@@ -237,10 +240,18 @@ static bool drain_waits_for_reader(const struct node *n)
 
 static void on_plan(struct node *n, const struct order *order, struct effects *fx)
 {
-    if (n->state != NODE_IDLE && n->state != NODE_REAPED)
+    bool is_old = n->has_generation && order->generation <= n->generation;
+    if (is_old || n->is_leaving || (n->state != NODE_IDLE && n->state != NODE_REAPED))
         return;
+    n->generation = order->generation;
+    n->has_generation = true;
+    n->nalive = n->nstreams = n->nspawned = 0;
+    n->is_final = n->is_hurried = false;
+    n->stop_signo = 0;
+    move(n, NODE_PREPARE);
     struct node_plan *plan = node_plan_build(n->opt, n->facts, order, &n->err);
     if (!plan) {
+        move(n, NODE_IDLE);
         refuse(n, fx);
         return;
     }
@@ -249,10 +260,6 @@ static void on_plan(struct node *n, const struct order *order, struct effects *f
     n->plan = plan;
     n->nworkers = order->nworkers;
     n->workers = mem_alloc(n->nworkers, sizeof *n->workers);
-    n->nalive = n->nstreams = n->nspawned = 0;
-    n->is_final = n->is_hurried = false;
-    n->stop_signo = 0;
-    move(n, NODE_PREPARE);
     effects_add(fx, FX_PREPARE);
 }
 
@@ -318,27 +325,37 @@ static void on_stop(struct node *n, int signo, uint64_t grace_ms, bool is_final,
     }
 }
 
+static void leave(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    n->is_leaving = true;
+    n->next_beat_ms = UINT64_MAX;
+    if (n->state != NODE_IDLE)
+        on_stop(n, SIGNAL_TERM, n->opt->grace_ms, true, now_ms, fx);
+}
+
 static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
                      struct effects *fx)
 {
+    bool is_current = frame->generation == n->generation;
     switch (frame->type) {
     case FRAME_PLAN:
         on_plan(n, frame->u.plan.order, fx);
         return;
     case FRAME_START:
-        if (n->plan && frame->generation == n->plan->order.generation)
+        if (is_current)
             on_start(n, fx);
         return;
     case FRAME_SIGNAL:
-        if (n->state == NODE_UP)
+        if (is_current && n->state == NODE_UP)
             kill_all(n, fx, frame->u.signal.signo);
         return;
     case FRAME_STOP:
-        on_stop(n, frame->u.stop.signo, frame->u.stop.grace_ms, frame->u.stop.is_final, now_ms,
-                fx);
+        if (is_current)
+            on_stop(n, frame->u.stop.signo, frame->u.stop.grace_ms, frame->u.stop.is_final,
+                    now_ms, fx);
         return;
     case FRAME_BYE:
-        n->is_leaving = true;
+        leave(n, now_ms, fx);
         return;
     case FRAME_HELLO:
     case FRAME_READY:
@@ -451,6 +468,10 @@ static void on_tick(struct node *n, uint64_t now_ms, struct effects *fx)
     }
     if (now_ms < n->deadline_ms)
         return;
+    if (now_ms - n->deadline_ms > ASLEEP_MS) { /* let what has happened meanwhile be heard */
+        n->deadline_ms = now_ms + DRAIN_QUIET_MS;
+        return;
+    }
     n->deadline_ms = UINT64_MAX;
     switch (n->state) {
     case NODE_TERM:
@@ -478,7 +499,10 @@ static void on_flowing(struct node *n, bool is_blocked, uint64_t now_ms, struct 
 {
     n->is_blocked = is_blocked;
     drain_check(n, fx);
-    if (!is_blocked && n->state == NODE_DRAIN && n->deadline_ms == UINT64_MAX)
+    if (is_blocked || n->state != NODE_DRAIN)
+        return;
+    bool is_slow_reader = n->nleft == 0 && !n->is_final; /* it gets its quiet time each time */
+    if (n->deadline_ms == UINT64_MAX || is_slow_reader)
         n->deadline_ms = now_ms + DRAIN_QUIET_MS;
 }
 
@@ -495,9 +519,7 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
         on_frame(n, &ev->u.frame.frame, ev->now_ms, out);
         return;
     case EV_LINK_LOST:
-        n->is_leaving = true;
-        n->next_beat_ms = UINT64_MAX;
-        on_stop(n, SIGNAL_TERM, n->opt->grace_ms, false, ev->now_ms, out);
+        leave(n, ev->now_ms, out);
         return;
     case EV_PREPARED:
         on_prepared(n, NULL, out);

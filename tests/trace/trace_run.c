@@ -1,0 +1,244 @@
+/* trace_run FILE [--rewrite] - feeds the events of a trace to one machine and compares what it
+ * answers with what the file says. --rewrite replaces the answers by those of the code: to be
+ * read before they are committed.
+ *
+ * A trace: '#' comments; one line "machine job|node KEY=NUMBER..." (nodes, nproc, max_restarts,
+ * grace_ms, timeout_ms, beat_ms); then steps, each ended by an empty line: events as
+ * event_parse reads them, "----", and the effects of all of them as effect_format prints them.
+ * After the effects comes "deadline MS" if it has changed ("-" = none), and how it ended once
+ * it has.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "launcher/core/job.h"
+#include "launcher/core/node.h"
+#include "tests/sim/setup.h"
+
+enum { LINES_MAX = 64 }; /* events of one step */
+
+struct run {
+    struct setup setup;
+    struct job *job; /* one of the two */
+    struct node *node;
+    uint64_t deadline_ms;
+    bool was_over;
+    struct effects effects;
+    struct buf out; /* the file as it should be */
+
+    struct order order; /* what the events of this step point to */
+    struct err err[LINES_MAX];
+    char *lines[LINES_MAX];
+    size_t nlines;
+};
+
+static void fail(const char *what, const char *line)
+{
+    fprintf(stderr, "trace: %s: %s\n", what, line);
+    exit(1);
+}
+
+static void machine_set(struct run *r, struct str key, uint64_t v, uint64_t *nodes,
+                        uint64_t *beat_ms)
+{
+    struct options *opt = &r->setup.options;
+    if (str_eq(key, "nodes"))
+        *nodes = v;
+    else if (str_eq(key, "beat_ms"))
+        *beat_ms = v;
+    else if (str_eq(key, "nproc"))
+        opt->nproc = (uint32_t)v;
+    else if (str_eq(key, "max_restarts"))
+        opt->max_restarts = (uint32_t)v;
+    else if (str_eq(key, "grace_ms"))
+        opt->grace_ms = v;
+    else if (str_eq(key, "timeout_ms"))
+        opt->timeout_ms = v;
+    else
+        fail("unknown key of a machine", key.p);
+}
+
+/* "machine job nodes=2 nproc=2 ..." */
+static void make_machine(struct run *r, const char *line)
+{
+    struct str rest = str_from(line), word, key;
+    uint64_t nodes = 1, beat_ms = 0;
+    str_split(&rest, ' ', &word);
+    str_split(&rest, ' ', &word);
+    bool is_job = str_eq(word, "job");
+    if (!is_job && !str_eq(word, "node"))
+        fail("a machine is a job or a node", line);
+    setup_init(&r->setup, 2);
+    while (str_split(&rest, ' ', &word)) {
+        struct str value = word;
+        uint64_t v;
+        str_split(&value, '=', &key);
+        if (!value.p || str_parse_u64(value, 0, UINT32_MAX, &v) < 0)
+            fail("not KEY=NUMBER", line);
+        machine_set(r, key, v, &nodes, &beat_ms);
+    }
+    if (is_job)
+        r->job = job_new(&r->setup.options, (uint32_t)nodes, beat_ms);
+    else
+        r->node = node_new(&r->setup.options, &r->setup.facts, beat_ms);
+    r->deadline_ms = UINT64_MAX;
+}
+
+static void step(struct run *r, const char *line)
+{
+    if (r->nlines == LINES_MAX || (!r->job && !r->node))
+        fail("too many events in a step, or no machine", line);
+    struct event ev;
+    struct err e;
+    r->order =
+        (struct order){.job_id = "job", .master_addr = "127.0.0.1", .master_port = 29500};
+    r->lines[r->nlines] = mem_strdup(line);
+    if (event_parse(r->lines[r->nlines], &ev, &r->order, &r->err[r->nlines], &e) < 0)
+        fail(e.text, line);
+    r->nlines++;
+    size_t before = r->effects.len;
+    if (r->job)
+        job_step(r->job, &ev, &r->effects);
+    else
+        node_step(r->node, &ev, &r->effects);
+    for (size_t i = before; i < r->effects.len; i++) {
+        effect_format(&r->effects.items[i], &r->out);
+        buf_addc(&r->out, '\n');
+    }
+}
+
+static void add_verdict(struct run *r)
+{
+    const struct verdict *v = job_verdict(r->job);
+    static const char *const kinds[] = {"ok",    "worker",     "signal",
+                                        "error", "time_limit", "node_lost"};
+    buf_addf(&r->out, "verdict %s", kinds[v->kind]);
+    if (v->kind == VERDICT_WORKER)
+        buf_addf(&r->out, " rank=%u node=%u", v->rank, v->node);
+    if (v->kind == VERDICT_NODE_LOST)
+        buf_addf(&r->out, " node=%u", v->node);
+    buf_addf(&r->out, " status=%d generation=%u\n", verdict_exit_status(v),
+             job_generation(r->job));
+}
+
+/* What is known after the step besides its effects. */
+static void add_after(struct run *r)
+{
+    uint64_t deadline_ms = r->job ? job_deadline(r->job) : node_deadline(r->node);
+    if (deadline_ms == UINT64_MAX && r->deadline_ms != UINT64_MAX)
+        buf_adds(&r->out, "deadline -\n");
+    else if (deadline_ms != r->deadline_ms)
+        buf_addf(&r->out, "deadline %llu\n", (unsigned long long)deadline_ms);
+    r->deadline_ms = deadline_ms;
+    bool is_over = r->job ? job_done(r->job) : node_is_done(r->node);
+    if (is_over && !r->was_over && r->job)
+        add_verdict(r);
+    else if (is_over && !r->was_over)
+        buf_adds(&r->out, "over\n");
+    r->was_over = is_over;
+}
+
+/* The events of one step stay in the file, the rest is written anew. Returns the next line. */
+static char *run_step(struct run *r, char *first)
+{
+    char *line = first, *next;
+    struct buf events;
+    buf_init(&events, 0);
+    for (; *line && strncmp(line, "----", 4) != 0; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next == '\n';
+        buf_add(&events, line, (size_t)(next - line));
+    }
+    buf_add(&r->out, buf_str(&events), events.len);
+    buf_adds(&r->out, "----\n");
+    effects_clear(&r->effects);
+    struct str rest = str_from(buf_str(&events)), part;
+    while (str_split(&rest, '\n', &part)) {
+        char *text = mem_printf("%.*s", STR_ARG(part));
+        if (*text && *text != '#')
+            step(r, text);
+        free(text);
+    }
+    add_after(r);
+    while (r->nlines)
+        free(r->lines[--r->nlines]);
+    buf_fini(&events);
+    char *end = strstr(line, "\n\n");
+    return end ? end + 1 : line + strlen(line);
+}
+
+static void run_file(struct run *r, char *text)
+{
+    for (char *line = text; *line;) {
+        size_t n = strcspn(line, "\n");
+        if (n == 0 || *line == '#' || strncmp(line, "machine ", 8) == 0) {
+            char *copy = mem_printf("%.*s", (int)n, line);
+            if (*copy == 'm')
+                make_machine(r, copy);
+            buf_addf(&r->out, "%s\n", copy);
+            free(copy);
+            line += n + (line[n] == '\n');
+        } else {
+            line = run_step(r, line);
+        }
+    }
+}
+
+static char *read_file(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        fail("cannot be read", path);
+    struct buf text;
+    buf_init(&text, 0);
+    char part[4096];
+    for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;)
+        buf_add(&text, part, n);
+    fclose(f);
+    return buf_steal(&text);
+}
+
+static int compare(const char *path, const char *is, const char *should)
+{
+    int line = 1;
+    size_t at = 0, start = 0;
+    for (; is[at] && is[at] == should[at]; at++) {
+        if (is[at] == '\n') {
+            line++;
+            start = at + 1;
+        }
+    }
+    if (is[at] == should[at])
+        return 0;
+    fprintf(stderr, "%s:%d:\n  file: %.*s\n  code: %.*s\n", path, line,
+            (int)strcspn(is + start, "\n"), is + start, (int)strcspn(should + start, "\n"),
+            should + start);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        fail("usage", "trace_run FILE [--rewrite]");
+    struct run r = {0};
+    buf_init(&r.out, 0);
+    char *text = read_file(argv[1]);
+    run_file(&r, text);
+    int rc = 0;
+    if (argc > 2 && strcmp(argv[2], "--rewrite") == 0) {
+        FILE *f = fopen(argv[1], "wb");
+        rc = !f || fwrite(r.out.data, 1, r.out.len, f) != r.out.len || fclose(f) != 0;
+    } else {
+        rc = compare(argv[1], text, buf_str(&r.out));
+    }
+    job_free(r.job);
+    node_free(r.node);
+    effects_fini(&r.effects);
+    buf_fini(&r.out);
+    free(text);
+    return rc;
+}
