@@ -1,10 +1,14 @@
 /* muster: picks the subcommand. `muster -n 4 ...` means `muster run -n 4 ...`. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "launcher/cmd/cmd.h"
+#include "launcher/io/say.h"
 
 static const struct {
     const char *name;
@@ -48,7 +52,18 @@ static int unknown_command(const char *word)
     return cmd_fail(&e);
 }
 
-int main(int argc, char **argv)
+/* 0, 1 and 2 are always open, so that nothing else takes their numbers. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int dispatch(int argc, char **argv)
 {
     if (argc < 2)
         return usage(stderr, err_exit_status(ERR_USAGE));
@@ -63,4 +78,16 @@ int main(int argc, char **argv)
         if (strcmp(word, commands[i].name) == 0)
             return commands[i].run(argv + 2);
     return unknown_command(word);
+}
+
+int main(int argc, char **argv)
+{
+    open_standard_descriptors();
+    log_set_sink(say_log, NULL);
+    int status = dispatch(argc, argv);
+    if (fflush(stdout) == 0 || status != 0)
+        return status;
+    struct err e;
+    err_sys(&e, errno, "cannot write to standard output");
+    return cmd_fail(&e);
 }

@@ -11,6 +11,7 @@
 #include "launcher/core/report.h"
 #include "launcher/io/driver_head.h"
 #include "launcher/io/facts_gather.h"
+#include "launcher/io/say.h"
 
 static int help(void)
 {
@@ -44,7 +45,7 @@ static int run_job(const struct options *opt, const struct facts *facts)
     struct buf report;
     buf_init(&report, 0);
     report_format(job, opt, &report);
-    fputs(buf_str(&report), stderr);
+    say(buf_str(&report), report.len, SAY_REPORT_MS);
     buf_fini(&report);
     int status = verdict_exit_status(job_verdict(job));
     job_free(job);

@@ -181,20 +181,14 @@ static void settle(void *ctx)
 
 /* ---- set-up ---- */
 
-/* Descriptors that muster inherited are its parent's business: workers get 0, 1 and 2. Those
- * three are always open, so that nothing else takes their numbers. */
+/* Descriptors that muster inherited are its parent's business: workers get 0, 1 and 2. */
 static void keep_descriptors(void)
 {
-    int fd;
-    do {
-        fd = open("/dev/null", O_RDWR);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    close(fd);
     if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC, Linux 5.11 */) == 0)
         return;
     DIR *dir = opendir("/proc/self/fd");
     for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
-        fd = atoi(entry->d_name);
+        int fd = atoi(entry->d_name);
         if (fd > STDERR_FILENO && fd != dirfd(dir))
             fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
