@@ -199,12 +199,13 @@ static const char *env_find(const char *const *environment, const char *name)
     return NULL;
 }
 
+/* For an option that nothing stronger has set: a value that does not count may be anything. */
 static int from_variable(struct options *opt, const struct row *row,
                          const char *const *environment, const char *variable,
                          enum option_origin origin, struct err *e)
 {
     const char *text = env_find(environment, variable);
-    if (!text || !*text) /* set but empty means unset */
+    if (opt->origin[row - rows] != ORIGIN_DEFAULT || !text || !*text) /* empty means unset */
         return 0;
     set_origin(opt, row, origin);
     return set_value(opt, row, variable, text, e);
@@ -216,12 +217,12 @@ static int parse_environment(const char *const *environment, struct options *opt
     buf_init(&name, 0);
     int rc = 0;
     for (size_t i = 0; i < OPTION_ID_COUNT && rc == 0; i++) {
-        if (rows[i].pet)
-            rc = from_variable(opt, &rows[i], environment, rows[i].pet, ORIGIN_PET, e);
         buf_reset(&name);
-        if (rc == 0 && options_env_name((enum option_id)i, &name))
+        if (options_env_name((enum option_id)i, &name))
             rc = from_variable(opt, &rows[i], environment, buf_str(&name), ORIGIN_ENVIRONMENT,
                                e);
+        if (rc == 0 && rows[i].pet)
+            rc = from_variable(opt, &rows[i], environment, rows[i].pet, ORIGIN_PET, e);
     }
     buf_fini(&name);
     return rc;
@@ -231,8 +232,6 @@ int options_parse(char *const *args, const char *const *environment, struct opti
                   struct err *e)
 {
     *opt = (struct options){.grace_ms = 25000, .prefix = "auto"};
-    if (parse_environment(environment, opt, e) < 0)
-        return -1;
     for (; *args && **args == '-' && (*args)[1]; args++) {
         if (strcmp(*args, "--") == 0) {
             args++;
@@ -243,6 +242,8 @@ int options_parse(char *const *args, const char *const *environment, struct opti
             return -1;
     }
     opt->program = *args ? args : NULL;
+    if (!opt->is_help && parse_environment(environment, opt, e) < 0)
+        return -1;
     if (!opt->program && !opt->is_help)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster run -n 4 train.py");
     return 0;

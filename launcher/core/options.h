@@ -80,10 +80,10 @@ struct options {
     char *const *program; /* the program's argv, NULL-terminated; NULL if none was given */
 };
 
-/* Fills opt with defaults, then PET_*, MUSTER_*, then args (without program and subcommand
- * name; NULL-terminated). 0, or -1 with ERR_USAGE: names the word, what would be right and, for
- * an unknown option, the nearest known one. A missing program is an error unless --help was
- * given. */
+/* Fills opt with args, then what they leave open with MUSTER_*, PET_*, defaults (without
+ * program and subcommand name; NULL-terminated). 0, or -1 with ERR_USAGE: names the word, what
+ * would be right and, for an unknown option, the nearest known one. A missing program is an
+ * error unless --help was given. */
 int options_parse(char *const *args, const char *const *environment, struct options *opt,
                   struct err *e);
 
