@@ -1,5 +1,6 @@
 #include "launcher/core/report.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -64,9 +65,23 @@ static void group(const char *label, const struct job_rank *ranks, uint32_t n,
     buf_addc(out, '\n');
 }
 
-static void worker_line(const struct verdict *v, struct buf *out)
+/* What is behind a program that was found and yet could not be executed. */
+static void exec_hint(int sys, struct buf *out)
+{
+    if (sys == ENOENT)
+        buf_adds(out,
+                 "  the interpreter that its first line names, or its loader, is missing\n");
+    else if (sys == ENOEXEC)
+        buf_adds(out, "  it is no binary of this machine; a script needs a #! line\n");
+    else if (sys == E2BIG)
+        buf_adds(out, "  arguments and environment together are too long\n");
+}
+
+static void worker_line(const struct verdict *v, const struct options *opt, struct buf *out)
 {
     buf_addf(out, "muster: rank %u failed first: ", v->rank);
+    if (v->end.kind == END_EXEC)
+        buf_addf(out, "%s ", opt->program[0]);
     worker_end_format(&v->end, out);
     if (v->end.kind == END_EXIT && v->end.code > 128 && v->end.code < 128 + 32)
         buf_adds(out, " (an exit code, not a signal)");
@@ -98,7 +113,9 @@ static void first_line(const struct job *job, const struct options *opt, struct 
     case VERDICT_OK:
         return;
     case VERDICT_WORKER:
-        worker_line(v, out);
+        worker_line(v, opt, out);
+        if (v->end.kind == END_EXEC)
+            exec_hint(v->end.code, out);
         tail_lines(v->tail, out);
         return;
     case VERDICT_SIGNAL:
@@ -127,8 +144,9 @@ static void stopped_line(const struct job *job, const struct job_rank *ranks, ui
                         - (v->kind == VERDICT_WORKER && was_stopped(&ranks[v->rank]));
     if (!signo || !nstopped)
         return;
-    buf_addf(out, "  stopped by muster: %u other%s (%s), all gone after ", nstopped,
-             nstopped == 1 ? "" : "s", signal_name(signo));
+    buf_addf(out, "  stopped by muster: %u %s%s (%s), all gone after ", nstopped,
+             v->kind == VERDICT_WORKER ? "other" : "worker", nstopped == 1 ? "" : "s",
+             signal_name(signo));
     seconds(gone_ms, out);
     buf_addc(out, '\n');
 }

@@ -214,6 +214,16 @@ static void end_exec_pipe(struct driver_node *d)
     d->exec = NULL;
 }
 
+/* A script that is missing: the interpreter would say so with a status of its own. */
+static int check_script(const struct driver_node *d, const struct node_plan *plan,
+                        struct err *e)
+{
+    const char *script = d->opt->program[0];
+    if (d->opt->is_module || strcmp(plan->argv[0], script) == 0 || access(script, F_OK) == 0)
+        return 0;
+    return err_set(e, ERR_NOT_FOUND, "%s: no such program", script);
+}
+
 static int prepare(struct driver_node *d, struct err *e)
 {
     const struct node_plan *plan = node_plan(d->node);
@@ -221,7 +231,7 @@ static int prepare(struct driver_node *d, struct err *e)
         return -1;
     free(d->program);
     d->program = spawn_find(plan->argv[0], d->facts, e);
-    if (!d->program)
+    if (!d->program || check_script(d, plan, e) < 0)
         return -1;
     worker_env_free(d->env);
     d->env = worker_env_new(d->facts, plan, job_files_error_dir(&d->files));

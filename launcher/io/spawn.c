@@ -73,6 +73,8 @@ static char *fail(const char *program, int why, struct err *e)
 
 char *spawn_find(const char *program, const struct facts *facts, struct err *e)
 {
+    if (!*program)
+        return fail("''", ENOENT, e);
     if (strchr(program, '/')) {
         int why = executable(program);
         return why ? fail(program, why, e) : mem_strdup(program);
