@@ -37,13 +37,27 @@ static int make_parents(const char *path, struct err *e)
     return rc;
 }
 
+/* The job's id as the name of one folder: it may not lead out of the log folder. */
+static char *folder_name(const char *job_id)
+{
+    char *name = mem_strdup(job_id);
+    if (*name == '.')
+        *name = '_';
+    for (char *p = name; *p; p++)
+        if (*p == '/')
+            *p = '_';
+    return name;
+}
+
 /* A folder of our own: logs of an earlier job with this name are kept. */
 static int make_job_dir(struct job_files *f, const struct options *opt,
                         const struct order *order, struct err *e)
 {
     for (int i = 1; i < SAME_NAME_MAX; i++) {
-        char *path = i == 1 ? mem_printf("%s/%s", opt->log_dir, order->job_id)
-                            : mem_printf("%s/%s-%d", opt->log_dir, order->job_id, i);
+        char *name = folder_name(order->job_id);
+        char *path = i == 1 ? mem_printf("%s/%s", opt->log_dir, name)
+                            : mem_printf("%s/%s-%d", opt->log_dir, name, i);
+        free(name);
         if (make_parents(path, e) < 0) {
             free(path);
             return -1;
