@@ -53,7 +53,7 @@ struct output_stream {
     char *prefix;
     size_t prefix_len;
     int log_fd;
-    bool keep_tail;
+    bool keep_tail, is_in_line; /* the last part emitted did not end its line */
     struct buf tail;
 };
 
@@ -280,8 +280,9 @@ static void emit(void *ctx, const char *p, size_t n)
     struct output_stream *s = ctx;
     if (s->sink->is_dead)
         return;
-    if (s->prefix)
+    if (s->prefix && !s->is_in_line)
         buf_add(&s->sink->pending, s->prefix, s->prefix_len);
+    s->is_in_line = n && p[n - 1] != '\n' && p[n - 1] != '\r';
     buf_add(&s->sink->pending, p, n);
 }
 
@@ -322,6 +323,9 @@ static void tail_add(struct output_stream *s, const char *p, size_t n)
     if (s->tail.len + n > 2 * TAIL_BYTES)
         buf_consume(&s->tail, s->tail.len + n - 2 * TAIL_BYTES);
     buf_add(&s->tail, p, n);
+    for (char *c = s->tail.data + s->tail.len - n; n; c++, n--)
+        if (!*c)
+            *c = '?'; /* the tail is text */
 }
 
 void output_stream_write(struct output_stream *s, const char *p, size_t n)
