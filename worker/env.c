@@ -102,7 +102,7 @@ static int criticise(struct env *env, struct err *e)
 static int read_store(struct env *env, const struct source *s, struct err *e)
 {
     static const enum variable needed[] = {VAR_MASTER_ADDR, VAR_MASTER_PORT};
-    uint32_t port;
+    uint32_t port = 0;
     bool has_store = value(s, VAR_MASTER_ADDR) && value(s, VAR_MASTER_PORT);
     if (env->world_size > 1 && demand(s, needed, 2, e) < 0)
         return -1;

@@ -266,7 +266,7 @@ static int parse_choice(enum option id, const char *value, const char *a, const 
 
 static int apply(struct options *o, enum option id, const char *value, struct err *e)
 {
-    uint32_t n;
+    uint32_t n = 0;
     bool flag;
     char *end;
     switch (id) {
