@@ -24,7 +24,8 @@ int cpu_set_count(const struct cpu_set *s)
 {
     int n = 0;
     for (int i = 0; i < CPU_SET_MAX / 64; i++)
-        n += __builtin_popcountll(s->words[i]);
+        for (uint64_t w = s->words[i]; w; w &= w - 1)
+            n++;
     return n;
 }
 
