@@ -28,7 +28,7 @@ void store_effects_reset(struct store_effects *fx)
 {
     for (size_t i = 0; i < fx->count; i++)
         blob_unref(fx->items[i].blob);
-    fx->count = 0;
+    fx->count = fx->total = 0;
     buf_reset(&fx->bytes);
 }
 
@@ -56,6 +56,7 @@ static void reply(struct store_effects *fx, struct store_conn *c, const void *p,
         last = emit(fx, STORE_FX_BYTES, c);
     buf_add(&fx->bytes, p, n);
     last->len += n;
+    fx->total += n;
 }
 
 static void reply_i64(struct store_effects *fx, struct store_conn *c, int64_t v)
@@ -73,10 +74,12 @@ static void reply_vec(struct store_effects *fx, struct store_conn *c, struct str
                       struct blob *blob)
 {
     reply_i64(fx, c, (int64_t)value.n);
-    if (blob && value.n > STORE_COPY_MAX)
-        emit(fx, STORE_FX_BLOB, c)->blob = blob_ref(blob);
-    else if (value.n)
+    if (!blob || value.n <= STORE_COPY_MAX) {
         reply(fx, c, value.p, value.n);
+        return;
+    }
+    emit(fx, STORE_FX_BLOB, c)->blob = blob_ref(blob);
+    fx->total += value.n;
 }
 
 /* The value of an entry, which may be NULL: then it is empty. */

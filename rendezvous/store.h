@@ -81,6 +81,7 @@ struct store_effect {
 struct store_effects {
     struct store_effect *items;
     size_t count, cap;
+    size_t total; /* bytes to send, blobs included */
     struct buf bytes;
 };
 

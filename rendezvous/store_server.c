@@ -353,7 +353,7 @@ static void pause_reading(struct server_conn *c, struct str rest)
 static bool has_room(struct server_conn *c)
 {
     struct store_server *s = c->server;
-    if (s->fx.bytes.len > APPLY_BYTES || s->fx.count > APPLY_COUNT)
+    if (s->fx.total > APPLY_BYTES || s->fx.count > APPLY_COUNT)
         apply(s, c);
     return uv_stream_get_write_queue_size((uv_stream_t *)c->tcp) <= s->env->max_unsent;
 }
