@@ -12,7 +12,7 @@ if(Python3_FOUND)
 
   worker_group(two_ranks --match "verified: 0 wrong" --)
   worker_group(three_ranks_all_types --ranks 3 --match "verified: 0 wrong" --
-    -b 8 -e 3M -f 23 -d all -o all -n 3 -c 2)
+    -b 8 -e 100K -f 23 -d all -o all -n 3 -c 2)
   worker_group(lone_rank --ranks 1 --match "busbw not applicable" -- --sizes 8,64K)
   worker_group(json_on_stdout --json - -- --sizes 8,64K -n 4)
   worker_group(json_file --json file -- --sizes 64K -n 4)
@@ -27,7 +27,7 @@ if(Python3_FOUND)
     --sizes 64K --inject hang:rank=2,phase=bench --deadline bench=2)
   worker_group(missing_rank_0_is_named --status 12 --match "rank 0 .* has not reached init_done" --
     --inject hang:rank=0,phase=init_done --deadline init_done=2)
-  worker_group(death_is_the_launchers_verdict --ranks 3 --status 139 -- --inject die:rank=2,phase=init_enter,signal=11)
+  worker_group(death_is_the_launchers_verdict --ranks 3 --status 137 -- --inject die:rank=2,phase=init_enter,signal=9)
   worker_group(late_rank_is_waited_for --match "verified: 0 wrong" -- --sizes 8 --inject late:rank=1,phase=started,s=1)
   worker_group(slow_rank_is_named --match "rank 1 is slow" -- --sizes 64K -n 5 --inject slow:rank=1,ms=20)
   worker_group(too_slow_fails --each 11 --match "slower than demanded" -- --sizes 64K --min-busbw 100000)

@@ -335,8 +335,7 @@ int worker_join(struct worker *w, struct err *e)
     status = join_shared(w, name, e);
     if (!status)
         status = phases_meet(w->phases, enter, e);
-    if (w->env.local_rank == 0 && w->shared)
-        shared_unlink(name);
+    shared_hide(w->shared);
     if (status)
         return status;
     phases_begin(w->phases, done, "", 0);

@@ -34,7 +34,7 @@ const char *op_name(enum op op)
 
 size_t type_bytes(enum type type)
 {
-    return pattern_size(type);
+    return pattern_size((int)type);
 }
 
 /* The largest power of two <= v, less one; v >= 1. */
@@ -80,7 +80,7 @@ static void init_range(struct pattern *p, enum pattern_mode mode, enum type_kind
                        unsigned bits)
 {
     uint64_t half = 1ull << (bits - 1);
-    p->mode = mode;
+    p->mode = (int)mode;
     p->k = p->nranks - 1 < half ? p->nranks - 1 : (uint32_t)(half - 1);
     p->mask = kind == KIND_UNSIGNED ? half - 1 : half - 1 + half;
     p->low = kind == KIND_UNSIGNED ? 0 : -(int64_t)half;
@@ -144,7 +144,7 @@ static void store_bits(size_t size, void *base, uint64_t i, uint64_t bits)
 
 uint64_t pattern_load(enum type type, const void *base, uint64_t i)
 {
-    size_t size = pattern_size(type);
+    size_t size = pattern_size((int)type);
     uint64_t bits = 0;
     memcpy(&bits, (const char *)base + i * size, size);
     return bits;

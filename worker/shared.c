@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +30,7 @@ struct shared {
     struct segment *segment;
     size_t bytes, slots_at, slot_bytes;
     uint32_t ranks;
+    int fd; /* of the creator until shared_hide, else -1 */
     uint64_t waited_ns;
 };
 
@@ -42,54 +42,52 @@ static struct shared *layout(uint32_t ranks, size_t slot_bytes)
     s->slot_bytes = slot_bytes;
     s->bytes = s->slots_at + (size_t)ranks * SHARED_SLOTS * slot_bytes;
     s->ranks = ranks;
+    s->fd = -1;
     return s;
 }
 
+/* Frees s on failure. */
 static struct shared *map(struct shared *s, int fd, const char *name, struct err *e)
 {
     void *p = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    int sys = errno;
-    close(fd);
     if (p != MAP_FAILED) {
         s->segment = p;
         return s;
     }
+    err_sys(e, errno, "shared memory %s cannot be mapped", name);
     free(s);
-    err_sys(e, sys, "shared memory %s cannot be mapped", name);
     return NULL;
 }
 
 struct shared *shared_create(uint32_t ranks, size_t slot_bytes, char name[SHARED_NAME_MAX],
                              struct err *e)
 {
-    uint64_t id = now_ns() ^ (uint64_t)getpid() << 40;
-    if (getrandom(&id, sizeof id, GRND_NONBLOCK) < 0)
-        id ^= wall_ms();
-    snprintf(name, SHARED_NAME_MAX, "/muster-worker-%016llx", (unsigned long long)id);
-    int fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = memfd_create("muster-worker", MFD_CLOEXEC);
     if (fd < 0) {
-        err_sys(e, errno, "shared memory %s cannot be made", name);
+        err_sys(e, errno, "no shared memory");
         return NULL;
     }
     struct shared *s = layout(ranks, slot_bytes);
+    snprintf(name, SHARED_NAME_MAX, "/proc/%ld/fd/%d", (long)getpid(), fd);
     int sys = posix_fallocate(fd, 0, (off_t)s->bytes);
     if (sys) {
-        err_sys(e, sys, "/dev/shm has no room for the %zu KiB that %u ranks share",
-                s->bytes / 1024, ranks);
-        close(fd);
-        shm_unlink(name);
+        err_sys(e, sys, "no memory for the %zu KiB that %u ranks share", s->bytes / 1024,
+                ranks);
         free(s);
-        return NULL;
+        s = NULL;
+    } else {
+        s = map(s, fd, name, e);
     }
-    s = map(s, fd, name, e);
-    if (!s)
-        shm_unlink(name);
+    if (s)
+        s->fd = fd;
+    else
+        close(fd);
     return s;
 }
 
 struct shared *shared_open(const char *name, uint32_t ranks, size_t slot_bytes, struct err *e)
 {
-    int fd = shm_open(name, O_RDWR | O_CLOEXEC, 0);
+    int fd = open(name, O_RDWR | O_CLOEXEC);
     if (fd < 0) {
         err_sys(e, errno, "shared memory %s of local rank 0 cannot be opened", name);
         return NULL;
@@ -98,22 +96,28 @@ struct shared *shared_open(const char *name, uint32_t ranks, size_t slot_bytes, 
     struct stat st;
     if (fstat(fd, &st) < 0 || (size_t)st.st_size != s->bytes) {
         err_set(e, ERR_PROTOCOL, "shared memory %s has not the size expected", name);
-        close(fd);
         free(s);
-        return NULL;
+        s = NULL;
+    } else {
+        s = map(s, fd, name, e);
     }
-    return map(s, fd, name, e);
+    close(fd);
+    return s;
 }
 
-void shared_unlink(const char *name)
+void shared_hide(struct shared *s)
 {
-    shm_unlink(name);
+    if (s && s->fd >= 0) {
+        close(s->fd);
+        s->fd = -1;
+    }
 }
 
 void shared_close(struct shared *s)
 {
     if (!s)
         return;
+    shared_hide(s);
     munmap(s->segment, s->bytes);
     free(s);
 }

@@ -1,8 +1,9 @@
 /* shared.h - memory shared by the ranks of one node: a barrier, counters and slots for data.
  *
- * One segment in /dev/shm, made by local rank 0 (0600, O_EXCL), opened by name by the others
- * and unlinked by local rank 0 once all have it. Waits spin, then yield; they have no deadline:
- * the watchdog of phase.h ends a process that waits too long.
+ * One anonymous segment (memfd), made by local rank 0 and opened by the others through its
+ * /proc path: it has no name to be left behind by a process that is killed, and is not limited
+ * by the size of /dev/shm. Waits spin, then yield; they have no deadline: the watchdog of
+ * phase.h ends a process that waits too long.
  */
 #ifndef MUSTER_WORKER_SHARED_H
 #define MUSTER_WORKER_SHARED_H
@@ -18,12 +19,13 @@ enum shared_counter { SHARED_ARRIVED, SHARED_REDUCED, SHARED_COUNTERS };
 
 struct shared;
 
-/* name: filled with the segment's name. slot_bytes may be 0: barrier and counters only. The
- * memory is reserved at once, so that a full /dev/shm is an error here and no SIGBUS later. */
+/* name: filled with a path that processes of the same user and PID namespace can open until
+ * shared_hide. slot_bytes may be 0: barrier and counters only. The memory is reserved at once,
+ * so that its lack is an error here and no SIGBUS later. */
 struct shared *shared_create(uint32_t ranks, size_t slot_bytes, char name[SHARED_NAME_MAX],
                              struct err *e);
 struct shared *shared_open(const char *name, uint32_t ranks, size_t slot_bytes, struct err *e);
-void shared_unlink(const char *name);
+void shared_hide(struct shared *s);  /* nobody can open it any more; NULL is fine */
 void shared_close(struct shared *s); /* unmaps; NULL is fine */
 
 /* Returns once all ranks of the node are in it. */

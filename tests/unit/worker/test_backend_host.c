@@ -61,7 +61,6 @@ static void group(uint32_t n, enum type type, enum op op, uint64_t count, uint64
         waitpid(pids[r], &status, 0);
         failed += status != 0;
     }
-    shared_unlink(name);
     shared_close(s);
     assert_int_equal(failed, 0);
 }
@@ -100,7 +99,7 @@ static void memory_of_another_size_is_refused(void **state)
     assert_non_null(s);
     assert_null(shared_open(name, 2, HOST_SLOT_BYTES, &e));
     assert_int_equal(e.code, ERR_PROTOCOL);
-    shared_unlink(name);
+    shared_hide(s);
     assert_null(shared_open(name, 2, 0, &e));
     shared_close(s);
 }
