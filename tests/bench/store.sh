@@ -1,6 +1,8 @@
 #!/bin/bash
 # Our store against PyTorch's libuv server, same client: runs in the order A B B A, medians, ratios.
 # usage: store.sh BUILD_BIN_DIR PYTHON [SECONDS [CONNECTIONS]]
+# PEER_WRAPPER: a command before PYTHON. PyTorch looks up the name of each client in DNS; where that stalls, run it with
+# "hosts: files" in a private /etc/nsswitch.conf (unshare -m).
 set -eu
 bin=$1 python=$2 seconds=${3:-0.5} conns=${4:-}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,7 +13,7 @@ trap 'rm -rf "$tmp"' EXIT
 serve() {
     local in="$tmp/in" out="$tmp/out" pid thread at
     rm -f "$in" && mkfifo "$in" && : >"$out"
-    if [ "$1" = muster ]; then "$bin/store_serve" <"$in" >"$out" & else "$python" "$here/store_peer.py" <"$in" >"$out" & fi
+    if [ "$1" = muster ]; then "$bin/store_serve" <"$in" >"$out" & else ${PEER_WRAPPER:-} "$python" "$here/store_peer.py" <"$in" >"$out" & fi
     pid=$!
     exec 9>"$in"
     until grep -q listening "$out"; do kill -0 "$pid"; read -r -t 0.1 <> <(:) || :; done
