@@ -19,16 +19,29 @@ static int resolve(const struct options *opt, const struct facts *facts, int n,
                    struct device_choice *choice, struct err *e)
 {
     struct gpu_spec spec;
+    struct require require;
+    if (opt->gpu_require && gpu_require_parse(opt->gpu_require, &require, e) < 0)
+        return -1;
     if (opt->gpus && gpu_spec_parse(opt->gpus, &spec, e) < 0)
         return -1;
     const struct request request = {
         .spec = opt->gpus ? &spec : NULL,
         .n = n,
+        .procs_per_gpu = (int)opt->procs_per_gpu,
+        .gpus_per_proc = (int)opt->gpus_per_proc,
+        .dist = opt->dist,
         .binding = opt->binding,
+        .format = opt->format,
+        .require = opt->gpu_require ? &require : NULL,
+        .ignore_visible = opt->ignore_visible,
+        .strict_env = opt->strict_env,
+        .skip_unhealthy = opt->skip_unhealthy,
     };
+    const char *mps = facts_getenv(facts, "CUDA_MPS_PIPE_DIRECTORY");
     const struct ambient ambient = {
         .cvd = facts_getenv(facts, "CUDA_VISIBLE_DEVICES"),
         .order = facts_getenv(facts, "CUDA_DEVICE_ORDER"),
+        .mps = mps != NULL,
     };
     int rc = device_resolve(&request, &ambient, inventory_for(facts, ambient.cvd), choice, e);
     if (opt->gpus)

@@ -77,9 +77,17 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
         *(const char **)at = text;
         return 0;
     case VALUE_BINDING:
-        return binding_parse(str_from(text), at) < 0 ? bad_value(
-                   e, where, text, "one of shared, isolated, isolated-virtual, rotated, none")
-                                                     : 0;
+        if (binding_parse(str_from(text), at) == 0)
+            return 0;
+        return bad_value(e, where, text,
+                         "one of shared, isolated, isolated-virtual, rotated, none");
+    case VALUE_DIST:
+        return dist_parse(str_from(text), at) < 0 ? bad_value(e, where, text, "block or cyclic")
+                                                  : 0;
+    case VALUE_FORMAT:
+        return gpu_format_parse(str_from(text), at) < 0
+                   ? bad_value(e, where, text, "auto, index or uuid")
+                   : 0;
     }
     return 0;
 }

@@ -23,6 +23,8 @@ enum option_type {
     VALUE_DURATION, /* uint64_t in ms */
     VALUE_TEXT,     /* const char *, not empty */
     VALUE_BINDING,  /* enum binding */
+    VALUE_DIST,     /* enum dist */
+    VALUE_FORMAT,   /* enum gpu_format */
 };
 
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
@@ -34,8 +36,25 @@ enum option_type {
       "which GPUs: positions in CUDA_VISIBLE_DEVICES (0,2 or 0-3), GPU-UUIDs or their first "  \
       "digits, all, none")                                                                     \
     X(BINDING, "binding", 0, false, NULL, BINDING, binding, "MODE",                            \
-      "what a worker sees: shared (all selected GPUs, cuda:LOCAL_RANK is its own; default) "   \
-      "or none")                                                                               \
+      "what a worker sees: shared (all selected GPUs, cuda:LOCAL_RANK is its own; default), "  \
+      "isolated, isolated-virtual, rotated, none")                                             \
+    X(PROCS_PER_GPU, "procs-per-gpu", 0, true, NULL, COUNT, procs_per_gpu, "N",                \
+      "workers that share one GPU (default 1)")                                                \
+    X(GPUS_PER_PROC, "gpus-per-proc", 0, true, NULL, COUNT, gpus_per_proc, "N",                \
+      "GPUs of each worker (default 1)")                                                       \
+    X(GPU_DIST, "gpu-dist", 0, true, NULL, DIST, dist, "HOW",                                  \
+      "which worker shares or gets which GPUs: block (default) or cyclic")                     \
+    X(GPU_FORMAT, "gpu-format", 0, true, NULL, FORMAT, format, "HOW",                          \
+      "how CUDA_VISIBLE_DEVICES is written: auto (default: index where it is safe), index or " \
+      "uuid")                                                                                  \
+    X(GPU_REQUIRE, "gpu-require", 0, true, NULL, TEXT, gpu_require, "LIST",                    \
+      "what --gpus auto asks of a GPU: free>=40G, util<=10, procs=0")                          \
+    X(IGNORE_VISIBLE, "ignore-visible", 0, true, NULL, FLAG, ignore_visible, NULL,             \
+      "let --gpus name GPUs that CUDA_VISIBLE_DEVICES hides")                                  \
+    X(STRICT_ENV, "strict-env", 0, true, NULL, FLAG, strict_env, NULL,                         \
+      "refuse a CUDA_VISIBLE_DEVICES of which CUDA would drop a part")                         \
+    X(SKIP_UNHEALTHY, "skip-unhealthy", 0, true, NULL, FLAG, skip_unhealthy, NULL,             \
+      "leave GPUs that have failed out of the selection instead of refusing")                  \
     X(MAX_RESTARTS, "max-restarts", 0, true, "PET_MAX_RESTARTS", NUMBER, max_restarts, "N",    \
       "start the whole group again after a failure, at most N times (default 0)")              \
     X(GRACE, "grace", 0, true, NULL, DURATION, grace_ms, "TIME",                               \
@@ -70,6 +89,11 @@ struct options {
     uint32_t nproc;   /* 0 = not given */
     const char *gpus; /* NULL = not given */
     enum binding binding;
+    uint32_t procs_per_gpu, gpus_per_proc; /* 0 = not given */
+    enum dist dist;
+    enum gpu_format format;
+    const char *gpu_require; /* NULL = not given */
+    bool ignore_visible, strict_env, skip_unhealthy;
     uint32_t max_restarts;
     uint64_t grace_ms, timeout_ms; /* timeout 0 = none */
     const char *prefix, *log_dir, *job_id;
