@@ -1,0 +1,351 @@
+/* sim SCENARIO [--nodes N] [--workers W] [--seed S] [--seeds COUNT] [--fault KIND] [--trace]
+ *
+ * Scenarios: see the table at the end. "sim one --fault DIE --seed 7 --trace" shows one run.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tests/sim/sim.h"
+
+enum { ANY = -1, INT = 2, TERM = 15, USR1 = 10 };
+
+struct request {
+    uint32_t nodes, workers;
+    uint64_t seed, nseeds;
+    enum sim_fault_kind fault;
+    FILE *trace;
+    uint64_t nruns, steps;
+};
+
+static uint64_t draw(uint64_t *state, uint64_t n)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (*state >> 33) % n;
+}
+
+static struct sim_config make_config(const struct request *r, uint64_t seed)
+{
+    return (struct sim_config){.nodes = r->nodes,
+                               .workers = r->workers,
+                               .seed = seed,
+                               .grace_ms = 25000,
+                               .run_ms = 20000,
+                               .trace = r->trace};
+}
+
+/* Runs twice; kind and status: what must come out, ANY = no matter. */
+static int expect(struct request *r, const struct sim_config *c, int kind, int status)
+{
+    struct sim_result first, second;
+    sim_run(c, &first);
+    r->nruns++;
+    r->steps += first.steps;
+    if (c->nodes <= 100 && !c->trace) {
+        sim_run(c, &second);
+        if (first.hash != second.hash)
+            snprintf(first.broken, sizeof first.broken, "the same seed gave another trace");
+    }
+    if (c->trace)
+        printf("verdict %d rank %u node %u status %d generation %u after %llu ms, hash %llx\n",
+               (int)first.kind, first.rank, first.node, first.status, first.generation,
+               (unsigned long long)first.done_ms, (unsigned long long)first.hash);
+    if (!first.broken[0] && (kind == ANY || (int)first.kind == kind)
+        && (status == ANY || first.status == status))
+        return 0;
+    printf("seed %llu: verdict %d, status %d: %s\n", (unsigned long long)c->seed,
+           (int)first.kind, first.status, first.broken[0] ? first.broken : "not as expected");
+    for (size_t i = 0; i < c->nfaults; i++)
+        printf("  %s node=%u local_rank=%u generation=%u at=%llu arg=%llu (%s)\n",
+               sim_fault_name(c->faults[i].kind), c->faults[i].node, c->faults[i].local_rank,
+               c->faults[i].generation, (unsigned long long)c->faults[i].at_ms,
+               (unsigned long long)c->faults[i].arg, sim_fault_text(c->faults[i].kind));
+    return 1;
+}
+
+/* A fault of this kind, the rest by chance. */
+static struct sim_fault make_fault(enum sim_fault_kind kind, const struct sim_config *c,
+                                   uint64_t *state)
+{
+    static const uint64_t args[SIM_FAULT_COUNT][4] = {
+        [SIM_EXIT] = {1, 2, 7, 255},
+        [SIM_CRASH] = {6, 9, 11, 11},
+        [SIM_EXEC] = {2, 13, 8, 2},
+        [SIM_FORK] = {11, 12, 11, 12},
+        [SIM_SLOW_EXIT] = {100, 5000, 24000, 40000},
+        [SIM_AGENT_SLOW] = {100, 3000, 15000, 60000},
+        [SIM_AGENT_REFUSED] = {1, 30, 1000, 9000},
+        [SIM_FREEZE] = {500, 4000, 15000, 200000},
+        [SIM_BLOCK] = {5, 700, 30000, 120000},
+        [SIM_SIGNAL] = {INT, INT, TERM, 1},
+        [SIM_SUSPEND] = {100, 3000, 10000, 100000},
+    };
+    struct sim_fault f = {.kind = kind};
+    f.node = (uint32_t)draw(state, c->nodes);
+    f.local_rank = (uint32_t)draw(state, c->workers);
+    f.at_ms = draw(state, 2) ? draw(state, 150) : draw(state, c->run_ms + 500);
+    f.arg = args[kind][draw(state, 4)];
+    f.generation = c->max_restarts ? (uint32_t)draw(state, 2) : 0;
+    return f;
+}
+
+static int clean(struct request *r)
+{
+    int rc = 0;
+    for (uint32_t nodes = 1; nodes < 20; nodes += 3) {
+        r->nodes = nodes;
+        struct sim_config c = make_config(r, nodes);
+        rc |= expect(r, &c, VERDICT_OK, 0);
+    }
+    return rc;
+}
+
+/* One fault of each kind, alone: what must be named. */
+static int each_fault(struct request *r)
+{
+    static const struct {
+        enum sim_fault_kind fault;
+        int kind, status;
+    } rows[] = {
+        {SIM_EXIT, VERDICT_WORKER, ANY},
+        {SIM_CRASH, VERDICT_WORKER, ANY},
+        {SIM_EXEC, VERDICT_WORKER, ANY},
+        {SIM_FORK, VERDICT_WORKER, 125},
+        {SIM_DEAF, VERDICT_OK, 0},
+        {SIM_SLOW_EXIT, VERDICT_OK, 0},
+        {SIM_CHILD, VERDICT_OK, 0},
+        {SIM_CHILD_DEAF, VERDICT_OK, 0},
+        {SIM_CHILD_GHOST, VERDICT_OK, 0},
+        {SIM_REFUSE, VERDICT_ERROR, 2},
+        {SIM_AGENT_SLOW, VERDICT_OK, 0},
+        {SIM_AGENT_REFUSED, VERDICT_NODE_LOST, 69},
+        {SIM_AGENT_HANGS, VERDICT_NODE_LOST, 69},
+        {SIM_DIE, ANY, ANY},
+        {SIM_VANISH, ANY, ANY},
+        {SIM_FREEZE, ANY, ANY},
+        {SIM_CUT, ANY, ANY},
+        {SIM_DEAF_UP, ANY, ANY},
+        {SIM_DEAF_DOWN, ANY, ANY},
+        {SIM_BLOCK, VERDICT_OK, 0},
+        {SIM_SIGNAL, ANY, ANY},
+        {SIM_SUSPEND, VERDICT_OK, 0},
+    };
+    int rc = 0;
+    r->nodes = 5;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (uint64_t seed = 1; seed <= 12; seed++) {
+            uint64_t state = seed * 977 + i;
+            struct sim_config c = make_config(r, seed);
+            c.faults[c.nfaults++] = make_fault(rows[i].fault, &c, &state);
+            if (rows[i].fault == SIM_AGENT_HANGS)
+                c.faults[0].node = 1 + c.faults[0].node % 4; /* somebody must be first */
+            rc |= expect(r, &c, rows[i].kind, rows[i].status);
+        }
+    }
+    return rc;
+}
+
+/* Failure, stop and restart at full size; the next attempt ends well. */
+static int restart(struct request *r)
+{
+    struct sim_config c = make_config(r, r->seed);
+    c.max_restarts = 1;
+    c.faults[c.nfaults++] =
+        (struct sim_fault){SIM_EXIT, c.nodes / 2, c.workers - 1, 0, 5000, 7};
+    return expect(r, &c, VERDICT_OK, 0);
+}
+
+/* Every generation fails, so that the store is reset as often as it may. */
+static int restarts(struct request *r)
+{
+    struct sim_config c = make_config(r, r->seed);
+    c.max_restarts = 4;
+    for (uint32_t g = 0; g <= 4; g++)
+        c.faults[c.nfaults++] = (struct sim_fault){SIM_EXIT, g % c.nodes, g % c.workers,
+                                                   g,        100 * g,     10 + (uint64_t)g};
+    int rc = expect(r, &c, VERDICT_WORKER, 14);
+    c.faults[2].arg = 93; /* and one that asks not to be started again */
+    return rc | expect(r, &c, VERDICT_WORKER, 93);
+}
+
+/* A node is lost at each moment of the first seconds, and around a failure. */
+static int node_lost(struct request *r)
+{
+    static const enum sim_fault_kind kinds[] = {SIM_DIE,     SIM_VANISH,    SIM_CUT,
+                                                SIM_DEAF_UP, SIM_DEAF_DOWN, SIM_FREEZE};
+    int rc = 0;
+    for (uint64_t at = 0; at < 120; at++) {
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+            struct sim_config c = make_config(r, at + 1);
+            c.max_restarts = 1;
+            c.faults[c.nfaults++] =
+                (struct sim_fault){kinds[k], 1 + (uint32_t)at % 2, 0, 0, at, 60000};
+            if (at % 3 == 0) /* with a failure, it may hit the stop or the restart */
+                c.faults[c.nfaults++] = (struct sim_fault){SIM_EXIT, 0, 0, 0, at / 3, 3};
+            bool is_sure = at >= 60 && at % 3; /* all have joined, nothing else is wrong */
+            rc |= expect(r, &c, is_sure ? VERDICT_NODE_LOST : ANY, is_sure ? 75 : ANY);
+        }
+    }
+    return rc;
+}
+
+/* The user at random moments, once and twice; deaf workers make the second one matter. */
+static int signals(struct request *r)
+{
+    int rc = 0;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        uint64_t state = seed;
+        struct sim_config c = make_config(r, seed);
+        c.max_restarts = 1;
+        uint64_t signo = seed % 3 == 0 ? TERM : INT;
+        uint64_t at = draw(&state, 2) ? draw(&state, 150) : draw(&state, 19000);
+        c.faults[c.nfaults++] = (struct sim_fault){SIM_SIGNAL, 0, 0, 0, at, signo};
+        if (seed % 2)
+            c.faults[c.nfaults++] = (struct sim_fault){
+                SIM_SIGNAL, 0, 0, 0, at + draw(&state, 200), seed % 5 ? signo : USR1};
+        if (seed % 4 == 1)
+            c.faults[c.nfaults++] = make_fault(SIM_DEAF, &c, &state);
+        if (seed % 7 == 1)
+            c.faults[c.nfaults++] = make_fault(SIM_BLOCK, &c, &state);
+        rc |= expect(r, &c, VERDICT_SIGNAL, 128 + (int)signo);
+    }
+    return rc;
+}
+
+static int time_limit(struct request *r)
+{
+    int rc = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        uint64_t state = seed;
+        struct sim_config c = make_config(r, seed);
+        c.timeout_ms = 10 + draw(&state, 15000);
+        if (seed % 2) { /* whoever does not read is not waited for */
+            c.faults[c.nfaults++] = make_fault(SIM_BLOCK, &c, &state);
+            c.faults[0].arg = 0;
+        }
+        rc |= expect(r, &c, VERDICT_TIME_LIMIT, 124);
+    }
+    return rc;
+}
+
+/* Head and node in one process: no beats, nothing lost, Ctrl-Z stops both. */
+static int alone(struct request *r)
+{
+    static const enum sim_fault_kind kinds[] = {
+        SIM_EXIT,  SIM_CRASH,      SIM_EXEC,        SIM_DEAF,  SIM_UNKILLABLE, SIM_SLOW_EXIT,
+        SIM_CHILD, SIM_CHILD_DEAF, SIM_CHILD_GHOST, SIM_BLOCK, SIM_SIGNAL,     SIM_SUSPEND};
+    int rc = 0;
+    r->nodes = 1;
+    for (uint64_t seed = 1; seed <= r->nseeds; seed++) {
+        uint64_t state = seed;
+        struct sim_config c = make_config(r, seed);
+        c.max_restarts = (uint32_t)draw(&state, 3);
+        for (uint64_t n = 1 + draw(&state, 3); n > 0; n--)
+            c.faults[c.nfaults++] =
+                make_fault(kinds[draw(&state, sizeof kinds / sizeof kinds[0])], &c, &state);
+        rc |= expect(r, &c, ANY, ANY);
+    }
+    return rc;
+}
+
+/* Anything, several at a time. One seed alone: --seed S --seeds 1. */
+static int sweep(struct request *r)
+{
+    int rc = 0;
+    for (uint64_t seed = r->seed; seed < r->seed + r->nseeds; seed++) {
+        uint64_t state = seed * 31;
+        r->nodes = 3 + (uint32_t)draw(&state, 18);
+        struct sim_config c = make_config(r, seed);
+        c.workers = 1 + (uint32_t)draw(&state, r->workers);
+        c.max_restarts = (uint32_t)draw(&state, 3);
+        c.grace_ms = draw(&state, 4) ? 25000 : draw(&state, 3) * 1000;
+        c.timeout_ms = draw(&state, 6) ? 0 : 1 + draw(&state, 25000);
+        for (uint64_t n = 1 + draw(&state, 4); n > 0; n--) {
+            enum sim_fault_kind kind = (enum sim_fault_kind)draw(&state, SIM_FAULT_COUNT);
+            struct sim_fault f = make_fault(kind, &c, &state);
+            if (kind == SIM_AGENT_HANGS && f.node == 0)
+                f.node = 1;
+            c.faults[c.nfaults++] = f;
+        }
+        rc |= expect(r, &c, ANY, ANY);
+    }
+    return rc;
+}
+
+static int one(struct request *r)
+{
+    uint64_t state = r->seed;
+    struct sim_config c = make_config(r, r->seed);
+    if (r->fault != SIM_FAULT_COUNT)
+        c.faults[c.nfaults++] = make_fault(r->fault, &c, &state);
+    return expect(r, &c, ANY, ANY);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(struct request *r);
+    uint32_t nodes, workers;
+    uint64_t nseeds;
+} scenarios[] = {
+    {"one", one, 4, 2, 1},           {"clean", clean, 0, 8, 1},
+    {"faults", each_fault, 5, 3, 1}, {"restart", restart, 10000, 8, 1},
+    {"restarts", restarts, 7, 3, 1}, {"node-lost", node_lost, 4, 2, 1},
+    {"signals", signals, 4, 2, 1},   {"time-limit", time_limit, 4, 2, 1},
+    {"alone", alone, 1, 4, 300},     {"sweep", sweep, 0, 4, 600},
+};
+
+static int parse(struct request *r, int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        uint64_t v = 0;
+        bool is_number = str_parse_u64(str_from(value), 1, UINT32_MAX, &v) == 0;
+        if (strcmp(argv[i], "--trace") == 0) {
+            r->trace = stdout;
+            continue;
+        }
+        i++;
+        if (strcmp(argv[i - 1], "--nodes") == 0 && is_number)
+            r->nodes = (uint32_t)v;
+        else if (strcmp(argv[i - 1], "--workers") == 0 && is_number)
+            r->workers = (uint32_t)v;
+        else if (strcmp(argv[i - 1], "--seed") == 0 && is_number)
+            r->seed = v;
+        else if (strcmp(argv[i - 1], "--seeds") == 0 && is_number)
+            r->nseeds = v;
+        else if (strcmp(argv[i - 1], "--fault") == 0) {
+            r->fault = 0;
+            while (r->fault < SIM_FAULT_COUNT && strcmp(sim_fault_name(r->fault), value) != 0)
+                r->fault++;
+            if (r->fault == SIM_FAULT_COUNT)
+                return -1;
+        } else
+            return -1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    size_t count = sizeof scenarios / sizeof scenarios[0], k = 0;
+    while (argc > 1 && k < count && strcmp(scenarios[k].name, argv[1]) != 0)
+        k++;
+    struct request r = {.seed = 1, .fault = SIM_FAULT_COUNT};
+    if (argc > 1 && k < count) {
+        r.nodes = scenarios[k].nodes;
+        r.workers = scenarios[k].workers;
+        r.nseeds = scenarios[k].nseeds;
+    }
+    if (argc < 2 || k == count || parse(&r, argc, argv) < 0) {
+        fprintf(stderr, "usage: sim SCENARIO [--nodes N] [--workers W] [--seed S] "
+                        "[--seeds COUNT] [--fault KIND] [--trace]\nscenarios:");
+        for (k = 0; k < count; k++)
+            fprintf(stderr, " %s", scenarios[k].name);
+        fprintf(stderr, "\n");
+        return 2;
+    }
+    int rc = scenarios[k].run(&r);
+    printf("%s: %llu runs, %llu steps\n", scenarios[k].name, (unsigned long long)r.nruns,
+           (unsigned long long)r.steps);
+    return rc;
+}

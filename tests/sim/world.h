@@ -1,0 +1,84 @@
+/* world.h - the simulator's inside: what nodes, links and processes are. sim.c runs the
+ * machines and the network, process.c the processes of a node, check.c holds the invariants.
+ */
+#ifndef MUSTER_TESTS_SIM_WORLD_H
+#define MUSTER_TESTS_SIM_WORLD_H
+
+#include "launcher/core/job.h"
+#include "launcher/core/node.h"
+#include "tests/sim/heap.h"
+#include "tests/sim/setup.h"
+#include "tests/sim/sim.h"
+
+enum child_kind { CHILD_NONE, CHILD_POLITE, CHILD_TOUGH, CHILD_OUT_OF_REACH };
+
+struct proc {
+    bool was_spawned, is_alive, is_stopped, is_deaf, is_unkillable;
+    bool has_pipes, is_reaped, has_end; /* has_end: it waits for SIGCONT */
+    struct worker_end end;
+    uint32_t exit_delay_ms;
+    enum child_kind child; /* holds the pipe; CHILD_NONE once it is gone */
+};
+
+struct sim_node {
+    struct node *machine;
+    struct proc *procs;
+    struct err *refusal;
+    uint64_t offset_ms; /* its monotonic clock against ours */
+    uint64_t tick_ms;   /* earliest pending tick; UINT64_MAX = none */
+    uint64_t thaw_ms;   /* frozen until then */
+    uint64_t last_up_ms, last_down_ms;
+    uint32_t generation, stop_generation; /* HEAP_ANY = none */
+    uint32_t reaped_heard;                /* generation whose REAPED the head got */
+    bool is_up, is_dead, is_over, is_lost, is_up_cut, is_down_cut, is_sweeping, is_blocked;
+    bool is_reaped; /* the processes of this generation have been collected */
+};
+
+struct world {
+    const struct sim_config *config;
+    struct sim_result *result;
+    struct setup setup;
+    struct heap heap;
+    uint64_t now_ms, random, suspend_ms;
+    struct job *job;
+    uint64_t job_tick_ms, job_thaw_ms;
+    bool is_done;
+    struct sim_node *nodes;
+    struct effects effects;
+    uint64_t beats;
+    /* What went wrong so far, for the verdict to be held against. */
+    struct cause {
+        enum verdict_kind kind;
+        uint32_t node, rank, generation;
+        struct worker_end end;
+        int signo;
+        bool is_maybe; /* may also pass unnoticed */
+    } * causes;
+    size_t ncauses, causes_cap;
+};
+
+/* A number in [0, n). */
+uint64_t world_random(struct world *w, uint64_t n);
+/* For machine target in delay ms. */
+void world_post(struct world *w, uint32_t target, uint64_t delay_ms, const struct event *ev,
+                uint32_t generation);
+void world_broken(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* process.c: effects of a node on its processes, and their natural end. */
+void process_spawn(struct world *w, uint32_t node, uint32_t local_rank);
+void process_natural_end(struct world *w, uint32_t node, uint32_t local_rank,
+                         const struct worker_end *end);
+void process_kill(struct world *w, uint32_t node, uint32_t local_rank, int signo);
+void process_sweep(struct world *w, uint32_t node, int signo);
+void process_close_streams(struct world *w, uint32_t node, uint32_t local_rank);
+void process_reap(struct world *w, uint32_t node);
+void process_block(struct world *w, uint32_t node, bool is_blocked);
+
+/* check.c */
+void check_cause(struct world *w, const struct cause *cause);
+void check_spawn(struct world *w, uint32_t node);
+void check_node_over(struct world *w, uint32_t node);
+void check_done(struct world *w); /* when the job says so */
+void check_end(struct world *w);  /* when nothing happens any more */
+
+#endif
