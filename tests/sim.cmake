@@ -31,3 +31,6 @@ add_test(NAME sim/sweep COMMAND sim sweep --seeds ${sim_seeds})
 foreach(scenario clean faults restart restarts node-lost signals time-limit alone sweep)
   set_tests_properties(sim/${scenario} PROPERTIES LABELS sim TIMEOUT 120)
 endforeach()
+
+muster_fuzz_target(machines ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_machines.c sim_setup)
+muster_fuzz_target(options ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_options.c muster_core)

@@ -561,6 +561,14 @@ static void make_world(struct world *w)
     }
 }
 
+static bool has_slow_agent(const struct sim_config *c)
+{
+    for (size_t i = 0; i < c->nfaults; i++)
+        if (c->faults[i].kind == SIM_AGENT_SLOW)
+            return true;
+    return false;
+}
+
 /* By when everything must be over, whatever happens. */
 static uint64_t bound_ms(const struct sim_config *c)
 {
@@ -571,7 +579,7 @@ static uint64_t bound_ms(const struct sim_config *c)
             || f->kind == SIM_SUSPEND || f->kind == SIM_SLOW_EXIT)
             bound += f->arg;
         bool is_gone_early =
-            f->at_ms < 100 && f->node < c->nodes
+            (f->at_ms < 100 || has_slow_agent(c))
             && (f->kind == SIM_VANISH || f->kind == SIM_CUT || f->kind == SIM_DEAF_UP);
         if (f->kind == SIM_AGENT_HANGS || is_gone_early)
             bound += 600000; /* nobody tells: as long as joining may take */

@@ -1,0 +1,500 @@
+/* The machines of a head and its nodes, joined by links that keep order, under any timing. The
+ * bytes choose which pending thing happens next: the next frame of a link, the end of a
+ * process, a tick that is due or late, a signal, a lost link. Only what a driver could produce
+ * happens: frames come once and in order, a worker's exit comes after its start and before its
+ * reaping.
+ *
+ * Input: 4 bytes (nodes and restarts, workers, grace, beats and limit), then one byte a step:
+ * low 4 bits what, high 4 bits where. At the end all that is pending happens, and the job must
+ * come to its end with nobody left.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "launcher/core/job.h"
+#include "launcher/core/node.h"
+#include "launcher/core/note.h"
+#include "launcher/core/report.h"
+#include "tests/sim/setup.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { NODES_MAX = 3, WORKERS_MAX = 3, HEAD = NODES_MAX };
+enum proc_state { PROC_NONE, PROC_ALIVE, PROC_KILLED, PROC_DEAD, PROC_REAPED };
+
+struct site {
+    struct node *node;
+    struct event_queue inbox; /* of its driver: what happened here */
+    struct event_queue down;  /* on their way from the head */
+    struct proc {
+        enum proc_state state;
+        bool has_streams, has_child;
+    } procs[WORKERS_MAX];
+    bool is_up, is_cut, is_blocked, is_sweeping, is_over, was_stopped;
+    uint32_t generation;
+};
+
+struct fuzz {
+    struct setup setup;
+    uint64_t now_ms;
+    uint32_t nnodes, nworkers;
+    struct job *job;
+    bool is_done;
+    struct event_queue inbox, up[NODES_MAX];
+    struct site sites[NODES_MAX];
+    struct effects effects;
+};
+
+static const struct err lost = {ERR_NODE_LOST, 0, "gone"};
+static const struct err failed = {ERR_SYSTEM, 5, "cannot"};
+
+static void post(struct event_queue *q, enum event_type type)
+{
+    const struct event ev = {.type = type};
+    event_queue_push(q, &ev);
+}
+
+/* ---- a node's driver ---- */
+
+static void post_swept(struct fuzz *f, struct site *s)
+{
+    struct event ev = {.type = EV_SWEPT};
+    for (uint32_t i = 0; i < f->nworkers; i++) {
+        const struct proc *p = &s->procs[i];
+        ev.u.swept.left += p->state == PROC_ALIVE || p->state == PROC_KILLED ? 1 : 0;
+        ev.u.swept.left += p->has_child ? 1 : 0;
+    }
+    event_queue_push(&s->inbox, &ev);
+}
+
+static void end_streams(struct site *s, uint32_t i)
+{
+    struct event ev = {.type = EV_STREAMS_ENDED};
+    ev.u.streams_ended.local_rank = i;
+    if (!s->procs[i].has_streams || s->is_blocked || s->procs[i].has_child
+        || s->procs[i].state != PROC_DEAD)
+        return;
+    s->procs[i].has_streams = false;
+    event_queue_push(&s->inbox, &ev);
+}
+
+static void block(struct fuzz *f, struct site *s, bool is_blocked)
+{
+    if (s->is_blocked == is_blocked)
+        return;
+    s->is_blocked = is_blocked;
+    post(&s->inbox, is_blocked ? EV_OUTPUT_BLOCKED : EV_OUTPUT_FLOWING);
+    for (uint32_t i = 0; i < f->nworkers; i++)
+        end_streams(s, i);
+}
+
+static void die(struct fuzz *f, struct site *s, uint32_t i, enum end_kind kind, int code)
+{
+    struct proc *p = &s->procs[i];
+    if (p->state != PROC_ALIVE && p->state != PROC_KILLED)
+        return;
+    p->state = PROC_DEAD;
+    struct event ev = {.type = EV_EXITED};
+    ev.u.exited.local_rank = i;
+    ev.u.exited.end = (struct worker_end){kind, code, false};
+    event_queue_push(&s->inbox, &ev);
+    end_streams(s, i);
+    if (s->is_sweeping)
+        post_swept(f, s);
+}
+
+static void spawn(struct fuzz *f, struct site *s, uint32_t i, uint8_t where)
+{
+    assert(!s->was_stopped && s->procs[i].state == PROC_NONE);
+    struct event ev = {.type = EV_SPAWN_FAILED};
+    ev.u.spawn_failed.local_rank = i;
+    ev.u.spawn_failed.sys = 11;
+    if (where == 15) {
+        event_queue_push(&s->inbox, &ev);
+        return;
+    }
+    s->procs[i] = (struct proc){PROC_ALIVE, true, where == 14};
+    struct event up = {.type = EV_SPAWNED};
+    up.u.spawned.local_rank = i;
+    up.u.spawned.pid = 100 + i;
+    event_queue_push(&s->inbox, &up);
+    ev.u.spawn_failed.sys = 2;
+    if (where == 13) {
+        event_queue_push(&s->inbox, &ev);
+        die(f, s, i, END_EXIT, 127);
+    }
+}
+
+static void sweep(struct fuzz *f, struct site *s, int signo)
+{
+    s->is_sweeping = true;
+    post_swept(f, s);
+    for (uint32_t i = 0; signo && i < f->nworkers; i++) {
+        if (signo == 9)
+            die(f, s, i, END_SIGNAL, 9);
+        if (!s->procs[i].has_child)
+            continue;
+        s->procs[i].has_child = false;
+        end_streams(s, i);
+        post_swept(f, s);
+    }
+}
+
+/* Queued exits of the children that are reaped were taken in by the driver before: they stay.
+ */
+static void reap(struct fuzz *f, struct site *s)
+{
+    s->is_sweeping = false;
+    for (uint32_t i = 0; i < f->nworkers; i++) {
+        assert(s->procs[i].state != PROC_ALIVE && s->procs[i].state != PROC_REAPED);
+        s->procs[i] = (struct proc){PROC_REAPED, false, s->procs[i].has_child};
+    }
+}
+
+static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint8_t where)
+{
+    struct site *s = &f->sites[k];
+    struct event ev = {.type = EV_FRAME};
+    switch (fx->type) {
+    case FX_SEND:
+        ev.u.frame.node = k;
+        ev.u.frame.frame = fx->u.send.frame;
+        if (ev.u.frame.frame.type == FRAME_EXITED)
+            ev.u.frame.frame.u.exited.gpu = "";
+        if (!s->is_cut)
+            event_queue_push(&f->up[k], &ev);
+        return;
+    case FX_PREPARE:
+        s->generation = node_plan(s->node)->order.generation;
+        s->was_stopped = false;
+        memset(s->procs, 0, sizeof s->procs);
+        ev.type = where == 15 ? EV_PREPARE_FAILED : EV_PREPARED;
+        if (where == 15)
+            ev.u.prepare_failed.err = &failed;
+        event_queue_push(&s->inbox, &ev);
+        return;
+    case FX_SPAWN:
+        spawn(f, s, fx->u.spawn.local_rank, where);
+        return;
+    case FX_KILL:
+        if (s->procs[fx->u.kill.local_rank].state == PROC_ALIVE && fx->u.kill.signo == 9)
+            s->procs[fx->u.kill.local_rank].state = PROC_KILLED;
+        return;
+    case FX_SWEEP:
+        sweep(f, s, fx->u.sweep.signo);
+        return;
+    case FX_CLOSE_STREAMS:
+        s->procs[fx->u.spawn.local_rank].has_streams = false;
+        return;
+    case FX_REAP:
+        reap(f, s);
+        return;
+    case FX_DROP_OUTPUT:
+        block(f, s, false);
+        return;
+    case FX_NOTE:
+    case FX_STORE_GATE:
+    case FX_STORE_RESET:
+    case FX_SUSPEND:
+    case FX_DONE:
+    case EFFECT_TYPE_COUNT:
+        return;
+    }
+}
+
+static void speak(const struct effect *fx)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    effect_format(fx, &text);
+    if (fx->type == FX_NOTE)
+        note_format(&fx->u.note, &text);
+    assert(text.len);
+    buf_fini(&text);
+}
+
+static void step_node(struct fuzz *f, uint32_t k, struct event *ev, uint8_t where)
+{
+    struct site *s = &f->sites[k];
+    if (s->is_over)
+        return;
+    ev->now_ms = f->now_ms;
+    if (ev->type == EV_FRAME && ev->u.frame.frame.type == FRAME_STOP
+        && ev->u.frame.frame.generation == s->generation)
+        s->was_stopped = true;
+    effects_clear(&f->effects);
+    node_step(s->node, ev, &f->effects);
+    for (size_t i = 0; i < f->effects.len; i++) {
+        speak(&f->effects.items[i]);
+        apply_node(f, k, &f->effects.items[i], where);
+    }
+    s->is_over = node_is_done(s->node);
+    for (uint32_t i = 0; s->is_over && i < f->nworkers; i++)
+        assert(s->procs[i].state != PROC_ALIVE);
+}
+
+/* ---- the head's driver ---- */
+
+static void apply_head(struct fuzz *f, const struct effect *fx)
+{
+    struct event ev = {.type = EV_FRAME};
+    switch (fx->type) {
+    case FX_SEND:
+        ev.u.frame.frame = fx->u.send.frame;
+        assert(fx->u.send.node < f->nnodes);
+        if (f->sites[fx->u.send.node].is_up && !f->sites[fx->u.send.node].is_cut)
+            event_queue_push(&f->sites[fx->u.send.node].down, &ev);
+        return;
+    case FX_STORE_RESET:
+        ev.type = EV_STORE_READY;
+        ev.u.store_ready.generation = fx->u.store_reset.generation;
+        event_queue_push(&f->inbox, &ev);
+        return;
+    case FX_DONE:
+        assert(!f->is_done && job_done(f->job));
+        f->is_done = true;
+        for (uint32_t k = 0; k < f->nnodes; k++)
+            post(&f->sites[k].down, EV_LINK_LOST);
+        return;
+    case FX_NOTE:
+    case FX_STORE_GATE:
+    case FX_SUSPEND:
+    case FX_PREPARE:
+    case FX_SPAWN:
+    case FX_KILL:
+    case FX_SWEEP:
+    case FX_CLOSE_STREAMS:
+    case FX_REAP:
+    case FX_DROP_OUTPUT:
+    case EFFECT_TYPE_COUNT:
+        return;
+    }
+}
+
+static void step_head(struct fuzz *f, struct event *ev)
+{
+    if (f->is_done)
+        return;
+    ev->now_ms = f->now_ms;
+    effects_clear(&f->effects);
+    job_step(f->job, ev, &f->effects);
+    for (size_t i = 0; i < f->effects.len; i++) {
+        speak(&f->effects.items[i]);
+        apply_head(f, &f->effects.items[i]);
+    }
+}
+
+/* ---- what may happen next ---- */
+
+static void boot(struct fuzz *f, uint32_t k)
+{
+    struct event ev = {.type = EV_BOOT};
+    if (f->sites[k].is_up)
+        return;
+    f->sites[k].is_up = true;
+    if (f->is_done) /* the connection is refused */
+        post(&f->sites[k].down, EV_LINK_LOST);
+    step_node(f, k, &ev, 0);
+}
+
+static void cut(struct fuzz *f, uint32_t k)
+{
+    struct event ev = {.type = EV_NODE_LOST};
+    if (f->sites[k].is_cut)
+        return;
+    f->sites[k].is_cut = true;
+    ev.u.node_lost.node = k;
+    ev.u.node_lost.err = &lost;
+    event_queue_push(&f->up[k], &ev);
+    post(&f->sites[k].down, EV_LINK_LOST);
+}
+
+static void tick(struct fuzz *f, uint32_t who, bool is_late)
+{
+    struct event ev = {.type = EV_TICK};
+    uint64_t at = who == HEAD ? job_deadline(f->job) : node_deadline(f->sites[who].node);
+    if (at == UINT64_MAX)
+        return;
+    if (at > f->now_ms)
+        f->now_ms = at;
+    f->now_ms += is_late ? 50000 : 0;
+    if (who == HEAD)
+        step_head(f, &ev);
+    else if (f->sites[who].is_up)
+        step_node(f, who, &ev, 0);
+}
+
+static void deliver(struct fuzz *f, uint32_t who, struct event_queue *q, uint8_t where)
+{
+    struct event ev;
+    if (who != HEAD && !f->sites[who].is_up)
+        return;
+    if (!event_queue_pop(q, &ev))
+        return;
+    if (who == HEAD)
+        step_head(f, &ev);
+    else
+        step_node(f, who, &ev, where);
+}
+
+static void signal_head(struct fuzz *f, uint8_t where)
+{
+    static const int signals[] = {2, 15, 1, 3, 10, 12, 20, 18, 13};
+    struct event ev = {.type = EV_SIGNAL};
+    ev.u.signal.signo = signals[where % (sizeof signals / sizeof signals[0])];
+    step_head(f, &ev);
+}
+
+static void happen(struct fuzz *f, uint8_t byte)
+{
+    uint8_t where = byte >> 4;
+    uint32_t k = where % f->nnodes, i = where / f->nnodes % f->nworkers;
+    struct site *s = &f->sites[k];
+    switch (byte & 15) {
+    case 0:
+        boot(f, k);
+        return;
+    case 1:
+        deliver(f, HEAD, &f->up[k], 0);
+        return;
+    case 2:
+        deliver(f, HEAD, &f->inbox, 0);
+        return;
+    case 3:
+        deliver(f, k, &s->down, where);
+        return;
+    case 4:
+        deliver(f, k, &s->inbox, where);
+        return;
+    case 5:
+        tick(f, k, false);
+        return;
+    case 6:
+        tick(f, HEAD, false);
+        return;
+    case 7:
+        die(f, s, i, END_EXIT, 0);
+        return;
+    case 8:
+        die(f, s, i, where & 1 ? END_EXIT : END_SIGNAL, where & 4 ? 93 : 7);
+        return;
+    case 9:
+        signal_head(f, where);
+        return;
+    case 10:
+        cut(f, k);
+        return;
+    case 11:
+        block(f, s, where & 8);
+        return;
+    case 12:
+        tick(f, where & 1 ? HEAD : k, true);
+        return;
+    case 13: /* a SIGCHLD while sweeping */
+        if (s->is_sweeping)
+            post_swept(f, s);
+        return;
+    default:
+        f->now_ms += (uint64_t)where * where * where;
+    }
+}
+
+/* ---- the rest of the story ---- */
+
+static void drain(struct fuzz *f)
+{
+    bool is_idle = false;
+    while (!is_idle) {
+        is_idle = !f->inbox.len;
+        deliver(f, HEAD, &f->inbox, 0);
+        for (uint32_t k = 0; k < f->nnodes; k++) {
+            struct site *s = &f->sites[k];
+            is_idle = is_idle && !f->up[k].len && !s->down.len && !s->inbox.len;
+            deliver(f, HEAD, &f->up[k], 0);
+            deliver(f, k, &s->down, 0);
+            deliver(f, k, &s->inbox, 0);
+        }
+    }
+}
+
+static void finish(struct fuzz *f)
+{
+    for (uint32_t k = 0; k < f->nnodes; k++) {
+        boot(f, k);
+        block(f, &f->sites[k], false);
+    }
+    for (int round = 0; round < 400; round++) {
+        drain(f);
+        bool is_over = f->is_done;
+        for (uint32_t k = 0; k < f->nnodes; k++) {
+            struct site *s = &f->sites[k];
+            is_over = is_over && s->is_over;
+            for (uint32_t i = 0; i < f->nworkers; i++) {
+                bool is_killed = s->procs[i].state == PROC_KILLED;
+                die(f, s, i, is_killed ? END_SIGNAL : END_EXIT, is_killed ? 9 : 0);
+            }
+        }
+        if (is_over)
+            return;
+        drain(f);
+        for (uint32_t who = 0; who < f->nnodes; who++)
+            tick(f, who, false);
+        tick(f, HEAD, false);
+    }
+    assert(!"it ends");
+}
+
+static void make(struct fuzz *f, const uint8_t *head)
+{
+    f->nnodes = 1 + head[0] % NODES_MAX;
+    f->nworkers = 1 + head[1] % WORKERS_MAX;
+    setup_init(&f->setup, f->nworkers);
+    f->setup.options.max_restarts = head[0] / NODES_MAX % 4;
+    f->setup.options.grace_ms = head[2] % 4 ? (uint64_t)head[2] * 100 : 0;
+    f->setup.options.timeout_ms = head[3] & 2 ? (uint64_t)head[3] * 100 : 0;
+    uint64_t beat_ms = head[3] & 1 ? 2000 : 0;
+    f->job = job_new(&f->setup.options, f->nnodes, beat_ms);
+    for (uint32_t k = 0; k < f->nnodes; k++)
+        f->sites[k].node = node_new(&f->setup.options, &f->setup.facts, beat_ms);
+    struct event ev = {.type = EV_BOOT};
+    ev.u.boot.addr = "127.0.0.1";
+    ev.u.boot.port = 29500;
+    step_head(f, &ev);
+}
+
+static void fini(struct fuzz *f)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    report_format(f->job, &f->setup.options, &text);
+    const struct verdict *v = job_verdict(f->job);
+    assert((v->kind == VERDICT_OK) == (verdict_exit_status(v) == 0));
+    assert((v->kind == VERDICT_OK) == (text.len == 0));
+    buf_fini(&text);
+    for (uint32_t k = 0; k < f->nnodes; k++) {
+        node_free(f->sites[k].node);
+        event_queue_fini(&f->sites[k].inbox);
+        event_queue_fini(&f->sites[k].down);
+        event_queue_fini(&f->up[k]);
+    }
+    event_queue_fini(&f->inbox);
+    effects_fini(&f->effects);
+    job_free(f->job);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    enum { HEAD_BYTES = 4 };
+    if (size < HEAD_BYTES || size > 2000)
+        return 0;
+    struct fuzz *f = mem_alloc(1, sizeof *f);
+    make(f, data);
+    for (size_t i = HEAD_BYTES; i < size; i++)
+        happen(f, data[i]);
+    finish(f);
+    fini(f);
+    free(f);
+    return 0;
+}
