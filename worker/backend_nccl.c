@@ -318,7 +318,7 @@ static int check_on_host(struct nccl_backend *n, enum buffer which, uint64_t beg
                          struct err *e)
 {
     size_t size = pattern_size(p->type);
-    uint64_t per = host_chunk_bytes / size;
+    const uint64_t per = host_chunk_bytes / 8; /* elements; none has more bytes */
     unsigned char *copy = mem_alloc(1, (size_t)host_chunk_bytes);
     int status = 0;
     for (uint64_t at = begin; at < end && !status; at += per) {

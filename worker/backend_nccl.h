@@ -29,6 +29,7 @@ uint32_t backend_nccl_ids(const struct nccl *api, uint32_t nranks);
 uint32_t backend_nccl_id_owner(uint32_t nranks, uint32_t ids, uint32_t k);
 
 /* Collective: returns when the communicator is there. */
-int backend_nccl_connect(struct backend *b, const ncclUniqueId *ids, uint32_t n, struct err *e);
+int backend_nccl_connect(struct backend *b, const ncclUniqueId *ids, uint32_t count,
+                         struct err *e);
 
 #endif

@@ -226,7 +226,7 @@ static int check_round(struct measure *m, uint32_t round, bool in_place, struct 
 
 static int measure_in_place(struct measure *m, struct err *e)
 {
-    struct timing t;
+    struct timing t = {0};
     m->op.in_place = true;
     int status = time_operations(m, &t, e);
     m->report.us[1] = t.us;
@@ -236,7 +236,7 @@ static int measure_in_place(struct measure *m, struct err *e)
 
 static int measure_out_of_place(struct measure *m, struct err *e)
 {
-    struct timing t;
+    struct timing t = {0};
     struct pattern p;
     uint32_t iters = m->b->options->iters;
     uint64_t used = m->regions < iters ? m->regions : iters;

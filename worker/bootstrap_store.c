@@ -26,7 +26,8 @@ void bootstrap_fini(struct bootstrap *b)
     bootstrap_init(b);
 }
 
-int bootstrap_ras(struct bootstrap *b, struct phases *p, const struct env *env, struct err *e)
+static int choose_ras(struct bootstrap *b, struct phases *p, const struct env *env,
+                      struct err *e)
 {
     char key[32], text[32] = "";
     struct buf value;
@@ -114,8 +115,8 @@ int bootstrap_ids(struct bootstrap *b, struct phases *p, const struct env *env,
 {
     const struct point at = {PHASE_uid_seen, -1};
     uint32_t n = env->world_size;
-    int status = 0;
     phases_begin(p, at, "", 0);
+    int status = choose_ras(b, p, env, e);
     b->n = backend_nccl_ids(api, n);
     b->ids = mem_alloc(b->n, sizeof *b->ids);
     for (uint32_t k = 0; k < b->n && !status; k++)

@@ -18,10 +18,8 @@ struct bootstrap {
     char root[192]; /* "host a, eth0, 192.0.2.2:58409" on rank 0, else "" */
 };
 
-/* Chooses NCCL_RAS_ADDR for the node where it is unset; before NCCL is used. */
-int bootstrap_ras(struct bootstrap *b, struct phases *p, const struct env *env, struct err *e);
-
-/* All ranks together; 0 or a status. host: this rank's host name. */
+/* All ranks together; 0 or a status. host: this rank's host name. The first one also chooses
+ * NCCL_RAS_ADDR for the node where it is unset, as jobs must not share NCCL's default port. */
 int bootstrap_ids(struct bootstrap *b, struct phases *p, const struct env *env,
                   const struct nccl *api, const char *host, struct err *e);
 int bootstrap_reach(struct bootstrap *b, struct phases *p, const struct env *env,

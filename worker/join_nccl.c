@@ -82,10 +82,8 @@ int library_ids(struct worker *w, struct err *e)
 {
     struct library *l = w->library;
     struct bootstrap *b = &l->bootstrap;
-    int status = bootstrap_ras(b, w->phases, &w->env, e);
     phases_on_hang(w->phases, report_hang, l);
-    if (!status)
-        status = bootstrap_ids(b, w->phases, &w->env, &l->api, w->host, e);
+    int status = bootstrap_ids(b, w->phases, &w->env, &l->api, w->host, e);
     if (!status && w->env.rank == 0 && w->env.nodes > 1)
         log_warn("nccl", "NCCL bootstrap root: %s", b->root);
     return status ? status : bootstrap_reach(b, w->phases, &w->env, e);
@@ -112,9 +110,9 @@ int library_connect(struct worker *w, struct err *e)
     return status;
 }
 #else
-int library_load(struct library **l, const char *path, char *why, size_t size)
+int library_load(struct library **out, const char *path, char *why, size_t size)
 {
-    (void)l;
+    (void)out;
     (void)path;
     snprintf(why, size, "this muster-worker was built without CUDA and NCCL");
     return -1;

@@ -10,7 +10,7 @@
 #include "worker/join.h"
 
 /* -1 with the reason in why; path NULL: the system's. */
-int library_load(struct library **l, const char *path, char *why, size_t size);
+int library_load(struct library **out, const char *path, char *why, size_t size);
 void library_free(struct library *l); /* NULL is fine */
 
 /* Adds "nccl=", "nccl_path=" and "settings=" (a hash of NCCL_* variables) to a record. */

@@ -438,7 +438,7 @@ int options_parse(struct options *o, int argc, char **argv, struct err *e)
             return err_set(e, ERR_USAGE, "%s needs a value: %s", argv[i], table[id].meta);
         if (wants && !value)
             value = argv[++i];
-        if (apply(o, (enum option)id, value, e) < 0)
+        if (apply(o, (enum option)id, value ? value : "", e) < 0)
             return -1;
     }
     return check_together(o, e);
