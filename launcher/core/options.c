@@ -198,6 +198,30 @@ bool options_env_name(enum option_id id, struct buf *out)
     return true;
 }
 
+static bool is_env_name(const struct row *row, const char *entry, size_t n)
+{
+    static const char prefix[] = "MUSTER_";
+    size_t skip = sizeof prefix - 1;
+    if (!row->has_env || n != skip + strlen(row->name) || strncmp(entry, prefix, skip) != 0)
+        return false;
+    for (size_t i = skip; i < n; i++) {
+        char c = row->name[i - skip];
+        if (entry[i] != (c == '-' ? '_' : c - 'a' + 'A'))
+            return false;
+    }
+    return true;
+}
+
+bool options_is_fallback(const char *entry)
+{
+    size_t n = strcspn(entry, "=");
+    for (size_t i = 0; i < OPTION_ID_COUNT; i++)
+        if (is_env_name(&rows[i], entry, n)
+            || (rows[i].pet && strlen(rows[i].pet) == n && strncmp(rows[i].pet, entry, n) == 0))
+            return true;
+    return false;
+}
+
 static const char *env_find(const char *const *environment, const char *name)
 {
     size_t n = strlen(name);

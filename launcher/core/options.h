@@ -117,4 +117,7 @@ void options_help(struct buf *out);
 /* Name of an option's environment fallback, "MUSTER_MAX_RESTARTS"; false if it has none. */
 bool options_env_name(enum option_id id, struct buf *out);
 
+/* Whether an environment entry NAME=VALUE is some option's MUSTER_ or PET_ name. */
+bool options_is_fallback(const char *entry);
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "launcher/core/options.h"
 #include "rendezvous/contract.h"
 
 enum variable {
@@ -78,7 +79,7 @@ struct worker_env *worker_env_new(const struct facts *facts, const struct node_p
     for (size_t i = 0; i < n; i++) {
         const char *entry = facts->environment[i];
         int var = find_variable(entry);
-        bool is_passed = var < 0 ? !worker_env_is_hidden(entry)
+        bool is_passed = var < 0 ? !worker_env_is_hidden(entry) && !options_is_fallback(entry)
                                  : variables[var].when == CONTRACT_UNSET
                                        || variables[var].when == CONTRACT_BINDING;
         if (var >= 0 && is_passed)

@@ -1,8 +1,9 @@
 /* worker_env.h - the environment of one worker, from contract.h and the node's plan. Pure: the
  * inherited environment comes in as a list.
  *
- * What all workers of a node share is sorted out once; each worker then costs one array of
- * pointers and its own values.
+ * Options that muster took from the environment are not passed on: they were meant for this
+ * muster, not for another one that a worker may start. What all workers of a node share is
+ * sorted out once; each worker then costs one array of pointers and its own values.
  */
 #ifndef MUSTER_LAUNCHER_CORE_WORKER_ENV_H
 #define MUSTER_LAUNCHER_CORE_WORKER_ENV_H
