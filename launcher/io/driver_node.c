@@ -38,7 +38,7 @@ struct driver_node {
     uv_timer_t timer;
     struct exec_pipe *exec; /* of this generation */
     int nhandles;
-    bool is_sweeping, has_orphan_news;
+    bool is_sweeping, has_orphan_news, has_spawn_failed;
 
     struct descendants *descendants;
     struct job_files files;
@@ -235,6 +235,7 @@ static int prepare(struct driver_node *d, struct err *e)
         return -1;
     worker_env_free(d->env);
     d->env = worker_env_new(d->facts, plan, job_files_error_dir(&d->files));
+    d->has_spawn_failed = false;
     free(d->children);
     d->nchildren = plan->order.nworkers;
     d->children = mem_alloc(d->nchildren, sizeof(struct child *));
@@ -258,7 +259,9 @@ static void apply_prepare(struct driver_node *d)
 
 static void post_spawn_failed(struct driver_node *d, uint32_t local_rank, const struct err *e)
 {
-    log_error("spawn", "%s", e->text);
+    if (!d->has_spawn_failed) /* more workers of one generation fail for the same reason */
+        log_error("spawn", "%s", e->text);
+    d->has_spawn_failed = true;
     struct event ev = {.type = EV_SPAWN_FAILED};
     ev.u.spawn_failed.local_rank = local_rank;
     ev.u.spawn_failed.sys = e->sys ? e->sys : EIO;
@@ -272,10 +275,18 @@ static void close_pair(const int fds[2])
             close(fds[i]);
 }
 
+/* A job in the background leaves the terminal's keys to the shell. Workers are in sessions of
+ * their own, where the kernel does not see to that. */
+static bool is_in_background(void)
+{
+    pid_t group = tcgetpgrp(STDIN_FILENO);
+    return group >= 0 && group != getpgrp();
+}
+
 /* Standard input goes to rank 0; the others read an empty file. */
 static int input_of(const struct driver_node *d, uint32_t rank)
 {
-    return rank == 0 && fcntl(STDIN_FILENO, F_GETFD) >= 0 ? STDIN_FILENO : d->dev_null;
+    return rank == 0 && !is_in_background() ? STDIN_FILENO : d->dev_null;
 }
 
 static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
