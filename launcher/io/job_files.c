@@ -1,8 +1,9 @@
 #include "launcher/io/job_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +11,7 @@
 
 #include "base/mem.h"
 
-enum { SAME_NAME_MAX = 1000 };
+enum { SAME_NAME_MAX = 1000, REMOVE_DESCRIPTORS = 8 };
 
 static int fail(const char *dir, int why, struct err *e)
 {
@@ -133,16 +134,19 @@ int job_files_open(const struct job_files *f, uint32_t rank, int *out, int *err,
     return -1;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    remove(path);
+    return 0; /* what cannot be removed does not keep the rest */
+}
+
 void job_files_fini(struct job_files *f)
 {
-    DIR *dir = f->temp_dir ? opendir(f->temp_dir) : NULL;
-    if (dir) {
-        for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-            if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-                unlinkat(dirfd(dir), entry->d_name, 0);
-        closedir(dir);
-        rmdir(f->temp_dir);
-    }
+    if (f->temp_dir)
+        nftw(f->temp_dir, remove_one, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
     free(f->job_dir);
     free(f->dir);
     free(f->temp_dir);
