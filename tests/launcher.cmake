@@ -1,0 +1,11 @@
+# Tests of launcher/ beyond its devices: unit tests of the pure modules and of io, and toys of the system suites.
+if(NOT TARGET muster_io)
+  return()
+endif()
+find_package(Threads REQUIRED)
+muster_unit_tests(launcher muster_io muster_core rendezvous_io rendezvous_core base dep_uv)
+
+add_executable(escape system/toys/escape.c)
+target_link_libraries(escape PRIVATE muster_flags Threads::Threads)
+add_executable(counter system/toys/counter.c)
+target_link_libraries(counter PRIVATE rendezvous_client)

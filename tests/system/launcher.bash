@@ -1,0 +1,47 @@
+# For the suites of `muster run`: `load helpers`, then `load launcher`. A worker tells what it has done by a
+# file in the test's folder; `eventually` waits for files and states, never for time.
+
+# Starts muster in the background with every signal as a terminal would leave it: PID, files out and err.
+begin() { # arguments of muster
+  env --default-signal "$MUSTER" "$@" </dev/null >out 2>err 3>&- &
+  PID=$!
+}
+
+# Waits for its end: status as bats' run would set it, output and stderr from the files.
+end_within() { # seconds
+  eventually "$1" has_ended "$PID"
+  status=0
+  wait "$PID" || status=$?
+  output=$(<out) stderr=$(<err)
+}
+has_ended() { # pid: gone, or a zombie that only we have to collect
+  [[ ! -d /proc/$1 || $(state_of "$1") == Z ]]
+}
+state_of() { # pid: the letter of its state
+  local text
+  text=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+  text=${text##*) }
+  echo "${text%% *}"
+}
+
+# Files that match a pattern.
+have() { # number pattern
+  local files
+  files=$(compgen -G "$2" | wc -l)
+  [[ $files -eq $1 ]]
+}
+
+# An executable shell script from standard input.
+script() { # name
+  { echo '#!/bin/sh'; cat; } >"$1"
+  chmod +x "$1"
+}
+
+# The workers' processes are counted by what they run.
+running() { # command name: how many processes of this test have it
+  local pid n=0
+  for pid in $(leftovers); do
+    [[ $(cat "/proc/$pid/comm" 2>/dev/null) == "$1" ]] && n=$((n + 1))
+  done
+  echo "$n"
+}
