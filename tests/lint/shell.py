@@ -19,8 +19,8 @@ def is_script(name):
 def main():
     names = [n for n in sources.all_files() if is_script(n)]
     # SC1091: files read by `source` are checked on their own. SC2030, SC2031: a bats test is a subshell.
-    # SC2154: bats sets status, output, stderr.
-    done = subprocess.run([sys.argv[1], "--severity=warning", "-e", "SC1091,SC2030,SC2031,SC2154", *names], cwd=sources.ROOT)
+    # SC2034, SC2154: a suite and its helpers share status, output, stderr.
+    done = subprocess.run([sys.argv[1], "--severity=warning", "-e", "SC1091,SC2030,SC2031,SC2034,SC2154", *names], cwd=sources.ROOT)
     print(f"{len(names)} scripts examined")
     return done.returncode
 
