@@ -29,7 +29,8 @@ uint64_t node_deadline(const struct node *n);
 /* The plan in force; NULL before FX_PREPARE. Valid until the next FRAME_PLAN. */
 const struct node_plan *node_plan(const struct node *n);
 
-/* Whether BYE or a lost link has ended it, with no worker left. */
+/* Whether BYE or a lost link has ended it, with no worker left. Either of them while workers
+ * run stops these with the grace of the command line, and waits for no reader of the output. */
 bool node_is_done(const struct node *n);
 
 #endif

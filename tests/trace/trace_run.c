@@ -75,7 +75,7 @@ static void make_machine(struct run *r, const char *line)
     setup_init(&r->setup, 2);
     while (str_split(&rest, ' ', &word)) {
         struct str value = word;
-        uint64_t v;
+        uint64_t v = 0;
         str_split(&value, '=', &key);
         if (!value.p || str_parse_u64(value, 0, UINT32_MAX, &v) < 0)
             fail("not KEY=NUMBER", line);
