@@ -434,7 +434,7 @@ static struct port *port_new(struct uv_loop_s *loop, const struct port_options *
         .max_bytes = opt->max_bytes,
         .max_unsent = opt->max_unsent,
         .linger_ms = opt->linger_ms,
-        .slab = mem_alloc(SLAB, 1),
+        .slab = mem_realloc(NULL, SLAB, 1),
         .slab_size = SLAB,
         .peers = peers_new(),
         .ctx = opt->ctx,

@@ -2,7 +2,7 @@
  *
  * store_step takes one event and appends the replies to the effects; it does no I/O and reads
  * no clock. Owns keys, queues and the state of waiting connections; not the connections. What
- * the answers are, and where PyTorch's servers differ: docs/design/0003-tcpstore.md.
+ * the answers are, and where PyTorch's servers differ: docs/design/0007-tcpstore.md.
  */
 #ifndef MUSTER_RENDEZVOUS_STORE_H
 #define MUSTER_RENDEZVOUS_STORE_H

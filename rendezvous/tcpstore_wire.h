@@ -2,7 +2,7 @@
  *
  * Decides who a client is from its first bytes, decodes requests from any chunking, and writes
  * the parts that requests and replies are made of. Knows no keys, no sockets and no clock.
- * Protocol: docs/design/0003-tcpstore.md; there is no framing, an error is a closed connection.
+ * Protocol: docs/design/0007-tcpstore.md; there is no framing, an error is a closed connection.
  */
 #ifndef MUSTER_RENDEZVOUS_TCPSTORE_WIRE_H
 #define MUSTER_RENDEZVOUS_TCPSTORE_WIRE_H
