@@ -125,19 +125,19 @@ static int unknown(struct str name, struct err *e)
     size_t n = name.n < sizeof word - 1 ? name.n : sizeof word - 1;
     for (size_t i = 0; i < n; i++)
         word[i] = name.p[i] == '_' ? '-' : name.p[i];
-    const char *best = rows[0].name;
-    unsigned least = str_distance(word, best);
-    for (size_t i = 1; i < OPTION_ID_COUNT; i++) {
-        unsigned d = str_distance(word, rows[i].name);
+    const char *best = NULL;
+    unsigned least = 0;
+    for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
         bool is_prefix = n >= 2 && strncmp(rows[i].name, word, n) == 0;
-        if (is_prefix || d < least) {
+        unsigned d = is_prefix ? 0 : str_distance(word, rows[i].name);
+        if (!best || d < least) {
             best = rows[i].name;
-            least = is_prefix ? 0 : d;
+            least = d;
         }
     }
     return err_set(e, ERR_USAGE,
-                   "--%.*s: no such option; the nearest is --%s (see muster run --help)",
-                   STR_ARG(name), best);
+                   "--%.*s%s: no such option; the nearest is --%s (see muster run --help)",
+                   (int)n, name.p, n < name.n ? "..." : "", best);
 }
 
 static void set_origin(struct options *opt, const struct row *row, enum option_origin origin)
