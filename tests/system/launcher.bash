@@ -1,6 +1,10 @@
 # For the suites of `muster run`: `load helpers`, then `load launcher`. A worker tells what it has done by a
 # file in the test's folder; `eventually` waits for files and states, never for time.
 
+# Sizes mean nothing in a build with sanitizers.
+SANITIZED=
+grep -q __asan_init "$MUSTER" 2>/dev/null && SANITIZED=1
+
 # Starts muster in the background with every signal as a terminal would leave it: PID, files out and err.
 begin() { # arguments of muster
   env --default-signal "$MUSTER" "$@" </dev/null >out 2>err 3>&- &

@@ -80,7 +80,7 @@ three_ready() { [[ $(grep -c ready out) -eq 3 ]]; }
 
 @test "a second SIGTERM does not shorten the grace" {
   script w <<'W'
-trap 'until [ -e go ]; do sleep 0.05; done; : >saved; exit 0' TERM
+trap 'until [ -e go ]; do sleep 0.05; done; : >saved; exit 0' TERM HUP
 : >up
 while :; do sleep 0.05; done
 W

@@ -1,0 +1,157 @@
+/* line: any chunking gives the same bytes; pieces end where lines end, with a limit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "launcher/core/line.h"
+
+struct pieces {
+    struct buf all;   /* the bytes */
+    struct buf marks; /* the same with "|" after each piece */
+    size_t longest;
+};
+
+static void collect(void *ctx, const char *p, size_t n)
+{
+    struct pieces *out = ctx;
+    assert_true(n > 0);
+    buf_add(&out->all, p, n);
+    buf_add(&out->marks, p, n);
+    buf_addc(&out->marks, '|');
+    out->longest = n > out->longest ? n : out->longest;
+}
+
+static void pieces_fini(struct pieces *p)
+{
+    buf_fini(&p->all);
+    buf_fini(&p->marks);
+}
+
+/* Feeds text in chunks of step bytes. */
+static struct pieces feed(const char *text, size_t n, size_t step, bool is_single, size_t limit)
+{
+    struct pieces out = {0};
+    struct line line;
+    line_init(&line);
+    for (size_t i = 0; i < n; i += step)
+        line_feed(&line, text + i, n - i < step ? n - i : step, is_single, limit, collect,
+                  &out);
+    line_flush(&line, collect, &out);
+    line_fini(&line);
+    return out;
+}
+
+static void whole_lines_one_by_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *pieces;
+    } rows[] = {
+        {"", ""},
+        {"a\n", "a\n|"},
+        {"a\nb\n", "a\n|b\n|"},
+        {"\n\n", "\n|\n|"},
+        {"a", "a|"},
+        {"a\nb", "a\n|b|"},
+        {"1%\r2%\r", "1%\r|2%\r|"},
+        {"1%\r\n2%\r\n", "1%\r\n|2%\r\n|"},
+        {"1%\r\r\n", "1%\r|\r\n|"},
+        {"\r", "\r|"},
+        {"\rbar\rbar\n", "\r|bar\r|bar\n|"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (size_t step = 1; step <= strlen(rows[i].text) + 1; step++) {
+            struct pieces out = feed(rows[i].text, strlen(rows[i].text), step, true, 100);
+            assert_string_equal(buf_str(&out.marks), rows[i].pieces);
+            pieces_fini(&out);
+        }
+    }
+}
+
+static void several_lines_may_go_together(void **state)
+{
+    (void)state;
+    struct pieces out = feed("a\nb\nc", 5, 5, false, 100);
+    assert_string_equal(buf_str(&out.marks), "a\nb\n|c|");
+    pieces_fini(&out);
+}
+
+static void an_unfinished_line_waits(void **state)
+{
+    (void)state;
+    struct pieces out = {0};
+    struct line line;
+    line_init(&line);
+    line_feed(&line, "par", 3, false, 100, collect, &out);
+    assert_int_equal(out.all.len, 0);
+    line_feed(&line, "tial\nx", 6, false, 100, collect, &out);
+    assert_string_equal(buf_str(&out.all), "partial\n");
+    line_flush(&line, collect, &out);
+    line_flush(&line, collect, &out); /* nothing twice */
+    assert_string_equal(buf_str(&out.all), "partial\nx");
+    line_feed(&line, NULL, 0, true, 100, collect, &out);
+    line_fini(&line);
+    pieces_fini(&out);
+}
+
+static void a_long_line_passes_in_parts(void **state)
+{
+    (void)state;
+    char text[1000];
+    memset(text, 'x', sizeof text);
+    text[999] = '\n';
+    for (size_t step = 1; step < 40; step++) {
+        struct pieces out = feed(text, sizeof text, step, true, 64);
+        assert_int_equal(out.all.len, sizeof text);
+        assert_true(out.longest < 64 + step + 1);
+        pieces_fini(&out);
+    }
+}
+
+/* Bytes of a small alphabet, so that every order of line ends is met. */
+static void no_chunking_changes_a_byte(void **state)
+{
+    (void)state;
+    static const char alphabet[] = {'a', '\n', '\r', '\0', '\n', 'b'};
+    unsigned seed = 1;
+    for (int round = 0; round < 400; round++) {
+        char text[60];
+        size_t n = (size_t)round % sizeof text;
+        for (size_t i = 0; i < n; i++) {
+            seed = seed * 1103515245 + 12345;
+            text[i] = alphabet[seed / 65536 % sizeof alphabet];
+        }
+        struct pieces want = feed(text, n, n ? n : 1, true, 1000);
+        assert_int_equal(want.all.len, n);
+        for (size_t step = 1; step < 8; step++) {
+            struct pieces got = feed(text, n, step, true, 1000);
+            assert_int_equal(got.all.len, n);
+            assert_memory_equal(buf_str(&got.all), text, n);
+            assert_int_equal(got.marks.len, want.marks.len);
+            assert_memory_equal(buf_str(&got.marks), buf_str(&want.marks), want.marks.len);
+            pieces_fini(&got);
+            got = feed(text, n, step, false, 4);
+            assert_int_equal(got.all.len, n);
+            assert_memory_equal(buf_str(&got.all), text, n);
+            pieces_fini(&got);
+        }
+        pieces_fini(&want);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_lines_one_by_one),
+        cmocka_unit_test(several_lines_may_go_together),
+        cmocka_unit_test(an_unfinished_line_waits),
+        cmocka_unit_test(a_long_line_passes_in_parts),
+        cmocka_unit_test(no_chunking_changes_a_byte),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,256 @@
+/* options: parsing, fallbacks and their order, help, messages. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "launcher/core/options.h"
+
+enum { WORDS_MAX = 16 };
+
+static struct options opt;
+static struct err err;
+
+/* Words in one text, split at blanks; they live until the next call. */
+static int parse_with(const char *text, const char *const *environment)
+{
+    static char line[512];
+    static char *words[WORDS_MAX + 1];
+    size_t n = 0;
+    strncpy(line, text, sizeof line - 1);
+    for (char *word = strtok(line, " "); word && n < WORDS_MAX; word = strtok(NULL, " "))
+        words[n++] = word;
+    words[n] = NULL;
+    return options_parse(words, environment, &opt, &err);
+}
+
+static int parse(const char *text)
+{
+    static const char *const none[] = {NULL};
+    return parse_with(text, none);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("prog a b"), 0);
+    assert_int_equal(opt.nproc, 0);
+    assert_int_equal(opt.grace_ms, 25000);
+    assert_int_equal(opt.timeout_ms, 0);
+    assert_int_equal(opt.max_restarts, 0);
+    assert_int_equal(opt.master_port, 0);
+    assert_int_equal(opt.binding, BINDING_SHARED);
+    assert_string_equal(opt.prefix, "auto");
+    assert_null(opt.gpus);
+    assert_string_equal(opt.program[0], "prog");
+    assert_string_equal(opt.program[2], "b");
+    assert_null(opt.program[3]);
+    for (int i = 0; i < OPTION_ID_COUNT; i++)
+        assert_int_equal(opt.origin[i], ORIGIN_DEFAULT);
+}
+
+static void spellings(void **state)
+{
+    (void)state;
+    static const char *const same[] = {
+        "-n 3 p",
+        "-n3 p",
+        "-vn3 p",
+        "-vn 3 p",
+        "--nproc-per-node 3 p",
+        "--nproc_per_node=3 p",
+        "--nproc-per_node=3 p",
+        "-n 9 -n 3 p",
+        "-n 3 -- p",
+    };
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        assert_int_equal(parse(same[i]), 0);
+        assert_int_equal(opt.nproc, 3);
+        assert_string_equal(opt.program[0], "p");
+        assert_int_equal(opt.origin[OPTION_NPROC], ORIGIN_COMMAND_LINE);
+    }
+}
+
+static void options_stop_at_the_program(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("-n 2 prog -n 7 --help -- x"), 0);
+    assert_int_equal(opt.nproc, 2);
+    assert_false(opt.is_help);
+    assert_string_equal(opt.program[1], "-n");
+    assert_int_equal(parse("-n 2 -- -prog"), 0);
+    assert_string_equal(opt.program[0], "-prog");
+    assert_int_equal(parse("-- -- x"), 0);
+    assert_string_equal(opt.program[0], "--");
+    assert_int_equal(parse("- x"), 0); /* a lone dash is a word like any other */
+    assert_string_equal(opt.program[0], "-");
+}
+
+static void values(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--grace 500ms --timeout 1.5m --max-restarts 0 --master-port 65535 "
+                           "--binding none --log-dir d -m p"),
+                     0);
+    assert_int_equal(opt.grace_ms, 500);
+    assert_int_equal(opt.timeout_ms, 90000);
+    assert_int_equal(opt.master_port, 65535);
+    assert_int_equal(opt.binding, BINDING_NONE);
+    assert_string_equal(opt.log_dir, "d");
+    assert_true(opt.is_module);
+    assert_int_equal(parse("--module=no --verbose=yes p"), 0);
+    assert_false(opt.is_module);
+    assert_true(opt.is_verbose);
+}
+
+static void bad_lines_say_what_is_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *text;
+    } rows[] = {
+        {"-n 0 p", "-n: '0' is not a number from 1 to 4096"},
+        {"-n 4097 p", "4096"},
+        {"-n -1 p", "'-1'"},
+        {"-np 4 p", "-n: 'p'"},
+        {"-n=4 p", "-n: '=4'"},
+        {"-n", "-n needs a value: N"},
+        {"--grace", "--grace needs a value: TIME"},
+        {"--grace soon p", "--grace: 'soon' is not a time"},
+        {"--timeout -1 p", "--timeout: '-1'"},
+        {"--timeout 99999999999999999999h p", "--timeout"},
+        {"--master-port 0 p", "a port from 1 to 65535"},
+        {"--master-port 65536 p", "a port from 1 to 65535"},
+        {"--max-restarts 1000001 p", "a number from 0 to 1000000"},
+        {"--binding both p", "shared, isolated"},
+        {"--log-dir= p", "--log-dir: the value is empty"},
+        {"--help=maybe p", "--help: 'maybe' is not yes or no"},
+        {"--max-restart 2 p", "nearest is --max-restarts"},
+        {"--maxrestarts 2 p", "nearest is --max-restarts"},
+        {"--tiemout=2 p", "nearest is --timeout"},
+        {"--nproc 2 p", "nearest is --nproc-per-node"},
+        {"--rdzv_idd x p", "nearest is --rdzv-id"},
+        {"--=3 p", "no such option"},
+        {"--- p", "no such option"},
+        {"-Z p", "-Z: no such option"},
+        {"-vZ p", "-Z: no such option"},
+        {"-n 4", "no program to run"},
+        {"", "no program to run"},
+        {"-n 4 --", "no program to run"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(parse(rows[i].line), -1);
+        assert_int_equal(err.code, ERR_USAGE);
+        if (!strstr(err.text, rows[i].text))
+            fail_msg("'%s': '%s' lacks '%s'", rows[i].line, err.text, rows[i].text);
+    }
+}
+
+static void a_very_long_unknown_option(void **state)
+{
+    (void)state;
+    char line[400] = "--";
+    memset(line + 2, 'x', sizeof line - 3);
+    assert_int_equal(parse(line), -1);
+    assert_non_null(strstr(err.text, "no such option"));
+}
+
+static void no_prefix_of_a_name_is_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--max 2 p"), -1);
+    assert_int_equal(parse("--nproc-per-nod 2 p"), -1);
+    assert_int_equal(parse("--nproc-per-node-x 2 p"), -1);
+}
+
+static void the_environment_stands_in(void **state)
+{
+    (void)state;
+    static const char *const environment[] = {
+        "MUSTER_NPROC_PER_NODE=3", "PET_MAX_RESTARTS=5", "PET_NPROC_PER_NODE=9",
+        "MUSTER_GRACE=",           "MUSTER_GRACE_=1",    NULL};
+    assert_int_equal(parse_with("p", environment), 0);
+    assert_int_equal(opt.nproc, 3);
+    assert_int_equal(opt.origin[OPTION_NPROC], ORIGIN_ENVIRONMENT);
+    assert_int_equal(opt.max_restarts, 5);
+    assert_int_equal(opt.origin[OPTION_MAX_RESTARTS], ORIGIN_PET);
+    assert_int_equal(opt.grace_ms, 25000); /* set but empty means unset */
+    assert_int_equal(parse_with("-n 4 --max-restarts 0 p", environment), 0);
+    assert_int_equal(opt.nproc, 4);
+    assert_int_equal(opt.max_restarts, 0);
+}
+
+static void a_bad_fallback_counts_only_where_it_is_used(void **state)
+{
+    (void)state;
+    static const char *const environment[] = {"MUSTER_GRACE=soon", "PET_NPROC_PER_NODE=auto",
+                                              NULL};
+    assert_int_equal(parse_with("-n 1 p", environment), -1);
+    assert_non_null(strstr(err.text, "MUSTER_GRACE: 'soon'"));
+    assert_int_equal(parse_with("--grace 3 p", environment), -1);
+    assert_non_null(strstr(err.text, "PET_NPROC_PER_NODE: 'auto'"));
+    assert_int_equal(parse_with("-n 1 --grace 3 p", environment), 0);
+    assert_int_equal(parse_with("--help", environment), 0);
+    assert_true(opt.is_help);
+}
+
+static void fallback_names(void **state)
+{
+    (void)state;
+    struct buf name;
+    buf_init(&name, 0);
+    for (int i = 0; i < OPTION_ID_COUNT; i++) {
+        buf_reset(&name);
+        if (!options_env_name((enum option_id)i, &name))
+            continue;
+        buf_adds(&name, "=x");
+        assert_true(options_is_fallback(buf_str(&name)));
+    }
+    assert_true(options_env_name(OPTION_MAX_RESTARTS, &name));
+    buf_fini(&name);
+    assert_true(options_is_fallback("PET_MASTER_PORT=1"));
+    static const char *const others[] = {"MUSTER_BINDING=x",
+                                         "MUSTER_=x",
+                                         "MUSTER_GRACE_MS=1",
+                                         "muster_grace=1",
+                                         "PET_X=1",
+                                         "",
+                                         "=",
+                                         "MUSTER_HELP=1"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_false(options_is_fallback(others[i]));
+}
+
+static void help_names_every_option(void **state)
+{
+    (void)state;
+    struct buf text;
+    buf_init(&text, 0);
+    options_help(&text);
+#define X(id, name, ...) assert_non_null(strstr(buf_str(&text), "--" name));
+    OPTION_TABLE(X)
+#undef X
+    assert_null(strchr(buf_str(&text), '\t'));
+    buf_fini(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(spellings),
+        cmocka_unit_test(options_stop_at_the_program),
+        cmocka_unit_test(values),
+        cmocka_unit_test(bad_lines_say_what_is_wrong),
+        cmocka_unit_test(a_very_long_unknown_option),
+        cmocka_unit_test(no_prefix_of_a_name_is_taken),
+        cmocka_unit_test(the_environment_stands_in),
+        cmocka_unit_test(a_bad_fallback_counts_only_where_it_is_used),
+        cmocka_unit_test(fallback_names),
+        cmocka_unit_test(help_names_every_option),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
