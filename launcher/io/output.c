@@ -81,10 +81,13 @@ static void sink_open(struct sink *sink, uv_loop_t *loop, int fd)
     }
     if (sink->kind == SINK_FILE)
         return;
+    int flags = fcntl(sink->fd, F_GETFL);
     if (uv_poll_init(loop, &sink->poll, sink->fd) < 0) {
         sink->kind = SINK_FILE;
         return;
     }
+    if (!sink->is_own_fd)
+        fcntl(fd, F_SETFL, flags); /* libuv made it non-blocking for all who share it */
     sink->poll.data = sink;
     sink->output->nopen++;
 }
