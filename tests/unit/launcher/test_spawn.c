@@ -1,0 +1,271 @@
+/* spawn: where a program is found, what a worker starts with, how a failed exec is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "launcher/io/spawn.h"
+
+static char folder[] = "/tmp/muster-test-XXXXXX";
+static char path_entry[256];
+static const char *environment[] = {path_entry, NULL};
+static const struct facts facts = {.environment = environment};
+static struct err err;
+
+static void make_file(const char *name, mode_t mode)
+{
+    char *path = mem_printf("%s/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
+    close(fd);
+    assert_int_equal(chmod(path, mode), 0);
+    free(path);
+}
+
+static void make_dir(const char *name)
+{
+    char *path = mem_printf("%s/%s", folder, name);
+    assert_int_equal(mkdir(path, 0755), 0);
+    free(path);
+}
+
+/* one/ has a folder `tool` and a plain file `plain`; two/ has both as programs. */
+static int set_up(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    make_dir("one");
+    make_dir("two");
+    make_dir("one/tool");
+    make_file("one/plain", 0644);
+    make_file("one/only", 0644);
+    make_file("two/tool", 0755);
+    make_file("two/plain", 0755);
+    snprintf(path_entry, sizeof path_entry, "PATH=%s/one:%s/two", folder, folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char *command = mem_printf("rm -r %s", folder);
+    int rc = system(command);
+    free(command);
+    return rc;
+}
+
+static void expect_found(const char *program, const char *where)
+{
+    char *found = spawn_find(program, &facts, &err), *want = mem_printf("%s/%s", folder, where);
+    assert_non_null(found);
+    assert_string_equal(found, want);
+    free(found);
+    free(want);
+}
+
+static void expect_missing(const char *program, enum err_code code, int sys, const char *text)
+{
+    assert_null(spawn_find(program, &facts, &err));
+    assert_int_equal(err.code, code);
+    assert_int_equal(err.sys, sys);
+    if (!strstr(err.text, text))
+        fail_msg("'%s' lacks '%s'", err.text, text);
+}
+
+static void programs_are_found_as_by_exec(void **state)
+{
+    (void)state;
+    expect_found("tool", "two/tool");
+    expect_found("plain", "two/plain");
+    expect_missing("only", ERR_NOT_EXECUTABLE, EACCES, "chmod +x");
+    expect_missing("none", ERR_NOT_FOUND, ENOENT, "none: no such program in PATH");
+    expect_missing("", ERR_NOT_FOUND, ENOENT, "no such program");
+    expect_missing("/", ERR_NOT_EXECUTABLE, EISDIR, "it is a directory");
+    expect_missing("./none", ERR_NOT_FOUND, ENOENT, "./none: no such program");
+    expect_missing("/dev/null", ERR_NOT_EXECUTABLE, EACCES, "/dev/null");
+    expect_missing("/dev/null/x", ERR_NOT_FOUND, ENOTDIR, "no such program");
+    char *plain = mem_printf("%s/one/plain", folder);
+    expect_missing(plain, ERR_NOT_EXECUTABLE, EACCES, "cannot be executed");
+    free(plain);
+    assert_null(spawn_find("none", &facts, NULL)); /* who does not want to know why */
+}
+
+static void without_path_there_is_a_default(void **state)
+{
+    (void)state;
+    static const char *const empty[] = {NULL};
+    const struct facts bare = {.environment = empty};
+    char *found = spawn_find("sh", &bare, &err);
+    assert_non_null(found);
+    free(found);
+}
+
+static void empty_parts_of_path_are_here(void **state)
+{
+    (void)state;
+    char here[512];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(folder), 0);
+    make_file("local", 0755);
+    static const char *const paths[] = {"PATH=", "PATH=:/none",
+                                        "PATH=/none:", "PATH=/none::/x"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        const char *const one[] = {paths[i], NULL};
+        const struct facts with = {.environment = one};
+        char *found = spawn_find("local", &with, &err);
+        assert_non_null(found);
+        assert_string_equal(found, "./local");
+        free(found);
+    }
+    assert_int_equal(chdir(here), 0);
+}
+
+/* ---- start ---- */
+
+struct run {
+    int status;     /* of waitpid */
+    char out[2048]; /* what it wrote to stdout */
+    struct spawn_failure failure;
+    ssize_t nfailure;
+};
+
+static struct run run(const char *path, char *const *argv, struct rlimit nofile)
+{
+    struct run r = {0};
+    int out[2], exec_pipe[2], pidfd;
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(exec_pipe, O_CLOEXEC), 0);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct spawn s;
+    spawn_init(&s);
+    static char *const envp[] = {(char *)(uintptr_t) "PATH=/usr/bin:/bin", NULL};
+    s.path = path;
+    s.argv = argv;
+    s.envp = envp;
+    s.in = null;
+    s.out = out[1];
+    s.err = null;
+    s.exec_pipe = exec_pipe[1];
+    s.local_rank = 42;
+    s.nofile = nofile;
+    pid_t pid;
+    assert_int_equal(spawn_start(&s, &pid, &pidfd, &err), 0);
+    close(out[1]);
+    close(exec_pipe[1]);
+    assert_true(fcntl(pidfd, F_GETFD) & FD_CLOEXEC);
+    ssize_t n;
+    size_t len = 0;
+    while ((n = read(out[0], r.out + len, sizeof r.out - 1 - len)) > 0)
+        len += (size_t)n;
+    r.nfailure = read(exec_pipe[0], &r.failure, sizeof r.failure);
+    assert_int_equal(waitpid(pid, &r.status, 0), pid);
+    close(out[0]);
+    close(exec_pipe[0]);
+    close(pidfd);
+    close(null);
+    return r;
+}
+
+static struct run run_shell(const char *script)
+{
+    char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
+                          (char *)(uintptr_t)script, NULL};
+    struct rlimit nofile;
+    getrlimit(RLIMIT_NOFILE, &nofile);
+    return run("/bin/sh", argv, nofile);
+}
+
+static void a_worker_starts_clean(void **state)
+{
+    (void)state;
+    sigset_t some, old;
+    sigemptyset(&some);
+    sigaddset(&some, SIGTERM);
+    sigaddset(&some, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &some, &old);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR1, SIG_IGN);
+    struct run r = run_shell("grep -E 'Sig(Blk|Ign)' /proc/self/status; "
+                             "echo $$; cut -d' ' -f5,6 /proc/$$/stat");
+    signal(SIGUSR1, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    assert_true(WIFEXITED(r.status) && WEXITSTATUS(r.status) == 0);
+    assert_non_null(strstr(r.out, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"));
+    char *pid = strchr(strstr(r.out, "SigIgn"), '\n') + 1, want[64];
+    long number = strtol(pid, NULL, 10);
+    snprintf(want, sizeof want, "%ld\n%ld %ld\n", number, number, number);
+    assert_string_equal(pid, want); /* its own group and session */
+    assert_int_equal(r.nfailure, 0);
+}
+
+static void it_has_the_limit_that_it_was_given(void **state)
+{
+    (void)state;
+    char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
+                          (char *)(uintptr_t) "ulimit -Sn; ulimit -Hn", NULL};
+    struct run r = run("/bin/sh", argv, (struct rlimit){33, 44});
+    assert_string_equal(r.out, "33\n44\n");
+}
+
+static void a_failed_exec_is_told(void **state)
+{
+    (void)state;
+    char *const argv[] = {(char *)(uintptr_t) "x", NULL};
+    struct rlimit nofile;
+    getrlimit(RLIMIT_NOFILE, &nofile);
+    static const struct {
+        const char *path;
+        int sys;
+    } rows[] = {{"/no/such/program", ENOENT}, {"/", EACCES}, {"/dev/null", EACCES}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct run r = run(rows[i].path, argv, nofile);
+        assert_int_equal(r.nfailure, sizeof r.failure);
+        assert_int_equal(r.failure.local_rank, 42);
+        assert_int_equal(r.failure.sys, rows[i].sys);
+        assert_true(WIFEXITED(r.status) && WEXITSTATUS(r.status) == 127);
+    }
+}
+
+static void handlers_of_ours_are_untouched(void **state)
+{
+    (void)state;
+    struct sigaction before, after;
+    sigset_t mask_before, mask_after;
+    memset(&mask_before, 0, sizeof mask_before);
+    memset(&mask_after, 0, sizeof mask_after);
+    sigaction(SIGTERM, NULL, &before);
+    sigprocmask(SIG_SETMASK, NULL, &mask_before);
+    run_shell("exit 0");
+    sigaction(SIGTERM, NULL, &after);
+    sigprocmask(SIG_SETMASK, NULL, &mask_after);
+    assert_true(before.sa_handler == after.sa_handler);
+    assert_memory_equal(&mask_before, &mask_after, sizeof mask_before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(programs_are_found_as_by_exec),
+        cmocka_unit_test(without_path_there_is_a_default),
+        cmocka_unit_test(empty_parts_of_path_are_here),
+        cmocka_unit_test(a_worker_starts_clean),
+        cmocka_unit_test(it_has_the_limit_that_it_was_given),
+        cmocka_unit_test(a_failed_exec_is_told),
+        cmocka_unit_test(handlers_of_ours_are_untouched),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
