@@ -14,6 +14,7 @@
 #include "launcher/io/child.h"
 #include "launcher/io/descendants.h"
 #include "launcher/io/job_files.h"
+#include "launcher/io/say.h"
 #include "launcher/io/spawn.h"
 
 enum { SLAB_BYTES = 64 * 1024 };
@@ -96,6 +97,12 @@ static void pause_all(struct driver_node *d, bool is_paused)
     for (uint32_t i = 0; i < d->nchildren; i++)
         if (d->children[i])
             child_pause(d->children[i], is_paused);
+}
+
+static void on_log(void *ctx, enum log_level level, const char *line)
+{
+    (void)level;
+    output_note(ctx, line, strlen(line));
 }
 
 static void on_output_full(void *ctx)
@@ -498,6 +505,7 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->nhandles = 1;
     const struct output_events events = {d, on_output_blocked, on_reader_gone};
     d->output = output_new(loop, prefix_of(opt, facts), facts->host, &events);
+    log_set_sink(on_log, d->output);
     d->host = (struct child_host){
         .loop = loop,
         .output = d->output,
@@ -543,6 +551,7 @@ static void on_handle_closed(uv_handle_t *handle)
 void driver_node_close(struct driver_node *d)
 {
     end_exec_pipe(d);
+    log_set_sink(say_log, NULL);
     output_close(d->output);
     d->output = NULL;
     uv_close((uv_handle_t *)&d->timer, on_handle_closed);

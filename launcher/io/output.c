@@ -43,7 +43,8 @@ struct output {
     struct output_events events;
     const char *prefix, *host;
     struct sink sinks[OUTPUT_FD_COUNT];
-    int nopen; /* poll handles */
+    struct sink *target[OUTPUT_FD_COUNT]; /* both the same after 2>&1: one queue, whole lines */
+    int nopen;                            /* poll handles */
     bool is_blocked;
 };
 
@@ -163,13 +164,21 @@ static void sink_flush(struct sink *sink)
     bool is_left = done < sink->pending.len;
     buf_consume(&sink->pending, done);
     if (is_left && !(sink->kind != SINK_FILE && why == EAGAIN)) {
-        if (why != EPIPE && why != ECONNRESET)
+        sink_die(sink); /* first: the message may want to go to this very sink */
+        if (why != EPIPE && why != ECONNRESET && why != EIO) /* EIO: a closed terminal */
             log_error("output", "cannot write the workers' output: %s", strerror(why));
-        sink_die(sink);
         is_left = false;
     }
     if (sink->kind != SINK_FILE)
         sink_wait(sink, is_left);
+}
+
+/* Whether two descriptors lead to the same place. */
+static bool is_same_file(int a, int b)
+{
+    struct stat x, y;
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev
+           && x.st_ino == y.st_ino;
 }
 
 /* ---- the whole ---- */
@@ -183,8 +192,11 @@ struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
     o->prefix = prefix;
     o->host = host;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
+        bool is_second = i > 0 && is_same_file(fds[0], fds[i]);
         o->sinks[i].output = o;
-        sink_open(&o->sinks[i], loop, fds[i]);
+        o->target[i] = &o->sinks[is_second ? 0 : i];
+        if (!is_second)
+            sink_open(&o->sinks[i], loop, fds[i]);
     }
     return o;
 }
@@ -216,6 +228,16 @@ void output_close(struct output *o)
             uv_close((uv_handle_t *)&o->sinks[i].poll, on_closed);
     if (nopen == 0)
         maybe_finish(o);
+}
+
+void output_note(struct output *o, const char *p, size_t n)
+{
+    struct sink *sink = o->target[OUTPUT_ERR];
+    if (sink->is_dead || sink->pending.len > 2 * SINK_FULL_BYTES)
+        return;
+    buf_add(&sink->pending, p, n);
+    if (!sink->is_waiting)
+        sink_flush(sink);
 }
 
 bool output_is_full(const struct output *o)
@@ -266,7 +288,7 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
                                         uint32_t local_rank, int log_fd, bool keep_tail)
 {
     struct output_stream *s = mem_alloc(1, sizeof *s);
-    s->sink = &o->sinks[fd];
+    s->sink = o->target[fd];
     line_init(&s->line);
     s->log_fd = log_fd;
     s->keep_tail = keep_tail;

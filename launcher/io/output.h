@@ -34,6 +34,11 @@ struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
 /* Asynchronous: frees itself once its handles are closed. What is still waiting is lost. */
 void output_close(struct output *o);
 
+/* muster's own words, whole lines between those of the workers' stderr. Lost where nobody
+ * reads.
+ */
+void output_note(struct output *o, const char *p, size_t n);
+
 /* log_fd: a file that also gets the bytes, -1 = none; owned by the stream then. keep_tail:
  * remember the last lines. */
 struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,

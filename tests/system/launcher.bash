@@ -9,6 +9,11 @@ grep -q __asan_init "$MUSTER" 2>/dev/null && SANITIZED=1
 begin() { # arguments of muster
   env --default-signal "$MUSTER" "$@" </dev/null >out 2>err 3>&- &
   PID=$!
+  eventually 20 is_muster "$PID"
+}
+# The process is muster by now, no longer the shell that starts it; or it has ended.
+is_muster() { # pid
+  has_ended "$1" || [[ $(cat "/proc/$1/comm" 2>/dev/null) == muster ]]
 }
 
 # Waits for its end: status as bats' run would set it, output and stderr from the files.

@@ -12,6 +12,21 @@ load launcher
   [[ $(wc -l <err) -eq 12000 ]]
 }
 
+@test "stdout and stderr into one pipe with a slow reader: lines are whole" {
+  cat >slow.py <<'W'
+import os, time
+while True:
+    data = os.read(0, 5000) # less than a line's rest, again and again
+    if not data:
+        break
+    os.write(1, data)
+    time.sleep(0.0003)
+W
+  bounded "$MUSTER" -n 4 toy flood 2000 150 2>&1 | python3 slow.py >both
+  [[ $(wc -l <both) -eq 16000 ]]
+  [[ $(grep -cE '^[oe] [0-3] [0-9]+ x{150}$' both) -eq 16000 ]]
+}
+
 @test "the lines of one worker keep their order" {
   bounded "$MUSTER" -n 2 toy flood 2000 20 2>/dev/null >out
   grep '^o 1 ' out | cut -d' ' -f3 >got

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "launcher/io/output.h"
 
 /* Standard output is a descriptor of the test's while an output is open; the test's own words
@@ -262,6 +263,51 @@ static void a_full_disk_is_like_a_reader_that_leaves(void **state)
     assert_int_equal(s.ngone, 1);
 }
 
+/* As after 2>&1: a line that waits half written is not cut by one of the other stream. */
+static void two_streams_into_one_pipe(void **state)
+{
+    (void)state;
+    struct stage s;
+    int out, reader, real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    make(KIND_PIPE, &out, &reader);
+    dup2(out, STDERR_FILENO);
+    open_stage(&s, out, reader, NULL);
+    struct output_stream *a = stream(&s, 0),
+                         *b = output_stream_new(s.output, OUTPUT_ERR, 0, 0, -1, false);
+    char line[1001], other[] = "other\n", note[] = "muster: note\n";
+    memset(line, 'x', sizeof line);
+    line[1000] = '\n';
+    size_t lines = 0;
+    for (; !output_is_full(s.output); lines += 3) {
+        output_stream_write(a, line, sizeof line);
+        output_stream_write(b, other, sizeof other - 1);
+        output_note(s.output, note, sizeof note - 1);
+        char little[777]; /* makes room for less than a line */
+        ssize_t n = read(reader, little, sizeof little);
+        buf_add(&s.got, little, n > 0 ? (size_t)n : 0);
+    }
+    while (s.nflowing < s.nblocked) {
+        take(&s);
+        uv_run(&s.loop, UV_RUN_NOWAIT);
+    }
+    output_stream_end(a);
+    output_stream_end(b);
+    close_stage(&s);
+    dup2(real, STDERR_FILENO);
+    close(real);
+    take(&s);
+    size_t whole = 0, total = 0;
+    struct str rest = {s.got.data, s.got.len}, part;
+    while (str_split(&rest, '\n', &part) && part.p + part.n < s.got.data + s.got.len) {
+        total++;
+        whole += part.n == 1000 || part.n == 5 || part.n == 12;
+    }
+    assert_int_equal(total, lines);
+    assert_int_equal(whole, lines);
+    buf_fini(&s.got);
+    close(reader);
+}
+
 static void prefixes(void **state)
 {
     (void)state;
@@ -370,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_reader_that_leaves_while_we_wait),
         cmocka_unit_test(what_waits_can_be_dropped),
         cmocka_unit_test(a_full_disk_is_like_a_reader_that_leaves),
+        cmocka_unit_test(two_streams_into_one_pipe),
         cmocka_unit_test(prefixes),
         cmocka_unit_test(a_line_in_parts_has_one_prefix),
         cmocka_unit_test(tails),
