@@ -29,7 +29,7 @@ void mem_grow(void **items, size_t len, size_t *cap, size_t size);
 
 /* Called when memory is out; must not return. The default writes one line and exits with 125.
  */
-void mem_set_die(void (*die)(void));
+void mem_set_die(void (*fn)(void));
 
 /* Test seam: the k-th allocation from now (1 = the next) is treated as failed; 0 switches it
  * off. */

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "launcher/cmd/cmd.h"
+#include "launcher/core/node_plan.h"
 #include "launcher/core/report.h"
 #include "launcher/io/driver_head.h"
 #include "launcher/io/facts_gather.h"
@@ -68,7 +69,7 @@ int cmd_run(char *const *args)
             return cmd_fail(&e);
         opt.job_id = id;
     }
-    if (facts_gather(&facts, &e) < 0)
+    if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)
         return cmd_fail(&e);
     int status = run_job(&opt, &facts);
     facts_release(&facts);

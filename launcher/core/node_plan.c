@@ -49,6 +49,13 @@ static int resolve(const struct options *opt, const struct facts *facts, int n,
     return rc;
 }
 
+bool node_plan_needs_gpus(const struct options *opt)
+{
+    if (opt->gpus)
+        return !str_eq(str_trim(str_from(opt->gpus)), "none");
+    return !(opt->binding == BINDING_NONE && opt->nproc);
+}
+
 int node_plan_slots(const struct options *opt, const struct facts *facts, uint32_t *slots,
                     struct err *e)
 {

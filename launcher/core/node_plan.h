@@ -27,6 +27,10 @@ struct node_plan {
     struct device_choice choice;
 };
 
+/* Whether the plan depends on which GPUs there are: not for `--gpus none`, nor where the
+ * binding leaves all to the environment and the number of workers is given. */
+bool node_plan_needs_gpus(const struct options *opt);
+
 /* How many workers this node would run if the command line gives no number: its units; 0 if
  * there is no GPU. 0, or -1 with ERR_GPU_REQUEST. */
 int node_plan_slots(const struct options *opt, const struct facts *facts, uint32_t *slots,

@@ -1,5 +1,6 @@
 #include "launcher/io/driver_node.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -302,6 +303,7 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     uint32_t rank = plan->workers[local_rank].rank;
     struct child_start start = {.local_rank = local_rank, .rank = rank};
     int out[2] = {-1, -1}, err[2] = {-1, -1}, logs[2];
+    assert(d->exec); /* PREPARE comes before SPAWN, REAP after it */
     if (job_files_open(&d->files, rank, &logs[0], &logs[1], e) < 0)
         return -1;
     if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0) {

@@ -80,7 +80,7 @@ static int gather_gpus(struct facts *out, struct err *e)
     return 0;
 }
 
-int facts_gather(struct facts *out, struct err *e)
+int facts_gather(bool needs_gpus, struct facts *out, struct err *e)
 {
     *out = (struct facts){
         .environment = (const char *const *)environ,
@@ -88,7 +88,7 @@ int facts_gather(struct facts *out, struct err *e)
         .is_stdout_tty = isatty(STDOUT_FILENO) != 0,
         .is_stderr_tty = isatty(STDERR_FILENO) != 0,
     };
-    if (gather_gpus(out, e) < 0)
+    if (needs_gpus && gather_gpus(out, e) < 0)
         return -1;
     const char *python = facts_getenv(out, "PYTHON");
     out->python = python && *python ? python : "python3";

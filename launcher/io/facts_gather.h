@@ -6,9 +6,10 @@
 #include "base/err.h"
 #include "launcher/core/facts.h"
 
-/* out borrows the process's environment; release with
- * facts_release. 0, or -1 with ERR_SYSTEM for an inventory that exists but cannot be read. */
-int facts_gather(struct facts *out, struct err *e);
+/* needs_gpus: whether to ask for the GPUs, which takes longer than all else. out borrows the
+ * process's environment; release with facts_release. 0, or -1 with ERR_SYSTEM for an inventory
+ * that exists but cannot be read. */
+int facts_gather(bool needs_gpus, struct facts *out, struct err *e);
 void facts_release(struct facts *facts);
 
 #endif

@@ -8,6 +8,7 @@ pid=$STORE_PID
 read -r -t 20 word at <&"${STORE[0]}" && [ "$word" = listening ] || exit 1
 "$python" "$script" "$at" "$@"
 status=$?
-exec {STORE[1]}>&-
+input=${STORE[1]}
+exec {input}>&-
 wait "$pid" || { echo "store_serve ended with $?" >&2; exit 1; }
 exit $status
