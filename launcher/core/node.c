@@ -76,8 +76,9 @@ struct node {
     bool is_blocked; /* nobody reads our output */
     bool is_leaving; /* BYE or lost link */
     uint64_t deadline_ms, beat_ms, next_beat_ms;
-    struct err err; /* text of a refusal, referenced by frames */
-    struct buf gpu; /* likewise */
+    uint64_t grace_end_ms; /* of the STOP in force, 0 = none */
+    struct err err;        /* text of a refusal, referenced by frames */
+    struct buf gpu;        /* likewise */
 };
 
 static void move(struct node *n, enum node_state next)
@@ -197,6 +198,8 @@ static void drain_next(struct node *n, uint64_t now_ms, struct effects *fx)
         if (n->nleft)
             note_add(fx, NOTE_SWEPT)->number = n->nleft;
         n->deadline_ms = now_ms + DRAIN_TERM_MS;
+        if (n->deadline_ms < n->grace_end_ms) /* the program behind a wrapper may be saving */
+            n->deadline_ms = n->grace_end_ms;
         sweep(fx, SIGNAL_TERM);
         return;
     case 2:
@@ -248,6 +251,7 @@ static void on_plan(struct node *n, const struct order *order, struct effects *f
     n->nalive = n->nstreams = n->nspawned = 0;
     n->is_final = n->is_hurried = false;
     n->stop_signo = 0;
+    n->grace_end_ms = 0;
     move(n, NODE_PREPARE);
     struct node_plan *plan = node_plan_build(n->opt, n->facts, order, &n->err);
     if (!plan) {
@@ -301,7 +305,7 @@ static void on_stop(struct node *n, int signo, uint64_t grace_ms, bool is_final,
         }
         move(n, NODE_TERM);
         n->stop_signo = signo;
-        n->deadline_ms = now_ms + grace_ms;
+        n->deadline_ms = n->grace_end_ms = now_ms + grace_ms;
         kill_all(n, fx, signo);
         kill_all(n, fx, SIGNAL_CONT); /* a stopped process acts on no signal */
         return;
