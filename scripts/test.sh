@@ -116,8 +116,8 @@ unset RANK LOCAL_RANK WORLD_SIZE MASTER_ADDR MASTER_PORT CUDA_VISIBLE_DEVICES
 mkdir -p "$results"
 install
 if ((interop)); then
-  PYTHON_TORCH=$(bash tests/interop/setup_torch.sh) || broken+=("setup_torch")
-  export PYTHON_TORCH
+  torch=$(bash tests/interop/setup_torch.sh) || broken+=("setup_torch")
+  cmake --preset dev -DMUSTER_TORCH_PYTHON="$torch" >/dev/null || broken+=("setup_torch")
 fi
 build dev && tests dev --preset dev
 if ((!quick)); then
