@@ -73,6 +73,8 @@ static void exec_hint(int sys, struct buf *out)
                  "  the interpreter that its first line names, or its loader, is missing\n");
     else if (sys == ENOEXEC)
         buf_adds(out, "  it is no binary of this machine; a script needs a #! line\n");
+    else if (sys == EMFILE || sys == ENFILE)
+        buf_adds(out, "  raise the limit of open files (ulimit -n)\n");
     else if (sys == E2BIG)
         buf_adds(out, "  arguments and environment together are too long\n");
 }

@@ -160,7 +160,7 @@ int spawn_start(const struct spawn *s, pid_t *pid, int *pidfd, struct err *e)
     *pidfd = pidfd_of(*pid);
     if (*pidfd >= 0)
         return 0;
-    err_sys(e, errno, "pidfd_open (Linux 5.3 or later is needed)");
+    err_sys(e, errno, errno == ENOSYS ? "pidfd_open (Linux 5.3 is needed)" : "pidfd_open");
     kill(*pid, SIGKILL);
     while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
         ;

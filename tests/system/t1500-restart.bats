@@ -28,8 +28,8 @@ W
 
 @test "every attempt finds an empty store on the same port" {
   script w <<'W'
+[ "$RANK" = 0 ] && echo "$MASTER_PORT" >"port.$TORCHELASTIC_RESTART_COUNT"
 counter wait "$WORLD_SIZE" here >"sum.$TORCHELASTIC_RESTART_COUNT.$RANK" || exit 9
-echo "$MASTER_PORT" >"port.$TORCHELASTIC_RESTART_COUNT"
 [ "$TORCHELASTIC_RESTART_COUNT" = 2 ] || exit 6
 W
   run_muster -n 3 --max-restarts 2 ./w
@@ -87,5 +87,6 @@ exit 1
 W
   run_muster -n 1 --max-restarts 200 ./w
   expect_status 0
-  cmp fds.2 fds.102
+  # what is just being opened or closed may differ
+  [[ $(<fds.102) -lt $(($(<fds.2) + 10)) ]]
 }

@@ -46,6 +46,7 @@ W
   expect_status 125
   expect_in "$output" "ulimit -n"
   [[ ${#lines[@]} -lt 10 ]]
+  expect_not_in "$output" "Linux"
   no_leftovers
 }
 

@@ -139,7 +139,8 @@ static void what_could_not_be_started(void **state)
                 "interpreter");
     expect_line(8, "./prog could not be started: Exec format error", "#! line");
     expect_line(7, "./prog could not be started", "too long");
-    expect_line(24, "./prog could not be started: Too many open files", NULL);
+    expect_line(24, "./prog could not be started: Too many open files", "ulimit -n");
+    expect_line(5, "./prog could not be started", NULL);
 }
 
 static void an_exit_code_that_looks_like_a_signal(void **state)
