@@ -29,6 +29,11 @@ function(rendezvous_torch_tests label python)
     # store_api measures time-outs of its own: alone, so that a busy machine does not fail it
     set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300 RUN_SERIAL TRUE)
   endforeach()
+  if(TARGET muster) # a restarted group must not read what the one before it left
+    add_test(NAME ${label}/restart COMMAND ${CMAKE_COMMAND} -E env PYTHON=${python} $<TARGET_FILE:muster> run -n 2
+             --max-restarts 1 ${CMAKE_CURRENT_SOURCE_DIR}/interop/restart.py --late 1)
+    set_tests_properties(${label}/restart PROPERTIES LABELS ${label} TIMEOUT 300)
+  endif()
 endfunction()
 
 execute_process(COMMAND /usr/bin/python3 -c "import torch.distributed as d; d.TCPStore" RESULT_VARIABLE no_torch
