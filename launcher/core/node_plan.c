@@ -112,6 +112,7 @@ static void plan_worker(struct node_plan *plan, const struct facts *facts, uint3
         .env_local_rank = device->local_rank,
         .cvd = device->cvd,
         .cuda_order = device->order,
+        .mem_node = -1,
     };
     if (!facts->inventory || !plan->choice.units_known || device->first_unit < 0)
         return;
@@ -148,6 +149,7 @@ void node_plan_free(struct node_plan *plan)
         free(plan->workers[i].gpu_uuid);
         free(plan->workers[i].gpu_pci);
         free(plan->workers[i].gpu_index);
+        free(plan->workers[i].cpus);
     }
     free(plan->workers);
     for (char **arg = plan->argv; *arg; arg++)

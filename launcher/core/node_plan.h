@@ -16,6 +16,8 @@ struct worker_plan {
     int env_local_rank;                   /* what LOCAL_RANK says under the binding */
     const char *cvd, *cuda_order;         /* NULL = leave the inherited value alone */
     char *gpu_uuid, *gpu_pci, *gpu_index; /* NULL = no GPU */
+    char *cpus;                           /* CPU list, "0-7,16-23"; NULL = not bound */
+    int mem_node;                         /* preferred NUMA node; -1 = no policy */
 };
 
 /* All text is owned by the plan. */
