@@ -39,6 +39,16 @@ const char *binding_name(enum binding b)
     return binding_names[b];
 }
 
+const char *dist_name(enum dist d)
+{
+    return dist_names[d];
+}
+
+const char *gpu_format_name(enum gpu_format f)
+{
+    return format_names[f];
+}
+
 int binding_parse(struct str s, enum binding *out)
 {
     int i = find_name(binding_names, BINDING_COUNT, s);

@@ -45,6 +45,8 @@ enum gpu_format { GPU_FORMATS(X) GPU_FORMAT_COUNT };
 
 /* The spelling of a value, and back (0 or -1). */
 const char *binding_name(enum binding b);
+const char *dist_name(enum dist d);
+const char *gpu_format_name(enum gpu_format f);
 int binding_parse(struct str s, enum binding *out);
 int dist_parse(struct str s, enum dist *out);
 int gpu_format_parse(struct str s, enum gpu_format *out);

@@ -258,7 +258,7 @@ int event_parse(char *line, struct event *ev, struct order *order, struct err *i
 /* "exit 7", "signal 9 (SIGKILL)", "signal 11 (SIGSEGV), core dumped", "exec failed: ...". */
 void worker_end_format(const struct worker_end *end, struct buf *out);
 
-/* "SIGTERM" for 15; "SIG42" style text for numbers without a name. Never NULL; static. */
+/* "SIGTERM" for 15; "real-time signal" for numbers without a name. Never NULL; static. */
 const char *signal_name(int signo);
 
 /* Whether the worker's end is a failure. */

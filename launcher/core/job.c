@@ -391,6 +391,7 @@ static void on_exited(struct job *j, uint32_t node, const struct frame *frame, u
     if (!rank || rank->has_ended)
         return;
     rank->has_ended = true;
+    rank->was_stopped = j->state == JOB_STOP;
     rank->end = frame->u.exited.end;
     j->nalive -= rank->pid != 0;
     if (j->state != JOB_RUN || !worker_end_is_failure(&rank->end))

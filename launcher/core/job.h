@@ -17,6 +17,7 @@ struct job;
 struct job_rank {
     uint32_t pid; /* 0 = never started in this generation */
     bool has_ended;
+    bool was_stopped; /* it ended after the stop of the group had begun */
     struct worker_end end;
 };
 

@@ -198,7 +198,8 @@ static void drain_next(struct node *n, uint64_t now_ms, struct effects *fx)
         if (n->nleft)
             note_add(fx, NOTE_SWEPT)->number = n->nleft;
         n->deadline_ms = now_ms + DRAIN_TERM_MS;
-        if (n->deadline_ms < n->grace_end_ms) /* the program behind a wrapper may be saving */
+        if (n->nleft
+            && n->deadline_ms < n->grace_end_ms) /* what is behind a wrapper may be saving */
             n->deadline_ms = n->grace_end_ms;
         sweep(fx, SIGNAL_TERM);
         return;
@@ -510,6 +511,17 @@ static void on_flowing(struct node *n, bool is_blocked, uint64_t now_ms, struct 
         n->deadline_ms = now_ms + DRAIN_QUIET_MS;
 }
 
+/* Once no process is left there is no grace to wait for, only pipes to end. */
+static void on_swept(struct node *n, uint32_t left, uint64_t now_ms, struct effects *fx)
+{
+    n->nleft = left;
+    drain_check(n, fx);
+    bool waits_for_grace = n->state == NODE_DRAIN && n->deadline_ms != UINT64_MAX
+                           && n->deadline_ms > now_ms + DRAIN_TERM_MS && n->drain_step == 2;
+    if (waits_for_grace && left == 0)
+        n->deadline_ms = now_ms + DRAIN_TERM_MS;
+}
+
 void node_step(struct node *n, const struct event *ev, struct effects *out)
 {
     switch (ev->type) {
@@ -555,8 +567,7 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
         on_flowing(n, ev->type == EV_OUTPUT_BLOCKED, ev->now_ms, out);
         return;
     case EV_SWEPT:
-        n->nleft = ev->u.swept.left;
-        drain_check(n, out);
+        on_swept(n, ev->u.swept.left, ev->now_ms, out);
         return;
     case EV_SIGNAL:
     case EV_STORE_READY:

@@ -260,10 +260,41 @@ static int parse_environment(const char *const *environment, struct options *opt
     return rc;
 }
 
+static int check_command(enum option_command command, const struct options *opt, struct err *e)
+{
+    switch (command) {
+    case OPTIONS_RUN:
+        if (opt->is_json)
+            return err_set(e, ERR_USAGE,
+                           "--json is for muster plan and muster gpus; a run has no such report");
+        break;
+    case OPTIONS_PLAN:
+        break;
+    case OPTIONS_GPUS:
+        if (opt->program)
+            return err_set(e, ERR_USAGE,
+                           "'%s': muster gpus starts nothing and takes options only; who would "
+                           "run where says: muster plan [options] %s",
+                           opt->program[0], opt->program[0]);
+        return 0;
+    }
+    if (!opt->program)
+        return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
+                       command == OPTIONS_PLAN ? "plan" : "run");
+    return 0;
+}
+
 int options_parse(char *const *args, const char *const *environment, struct options *opt,
                   struct err *e)
 {
-    *opt = (struct options){.grace_ms = 25000, .prefix = "auto"};
+    return options_parse_command(OPTIONS_RUN, args, environment, opt, e);
+}
+
+int options_parse_command(enum option_command command, char *const *args,
+                          const char *const *environment, struct options *opt, struct err *e)
+{
+    *opt = (struct options){
+        .grace_ms = 25000, .prefix = "auto", .is_plan = command == OPTIONS_PLAN};
     for (; *args && **args == '-' && (*args)[1]; args++) {
         if (strcmp(*args, "--") == 0) {
             args++;
@@ -276,9 +307,78 @@ int options_parse(char *const *args, const char *const *environment, struct opti
     opt->program = *args ? args : NULL;
     if (!opt->is_help && parse_environment(environment, opt, e) < 0)
         return -1;
-    if (!opt->program && !opt->is_help)
-        return err_set(e, ERR_USAGE, "no program to run; as in: muster run -n 4 train.py");
-    return 0;
+    return opt->is_help ? 0 : check_command(command, opt, e);
+}
+
+const char *options_name(enum option_id id)
+{
+    return rows[id].name;
+}
+
+static void duration_format(uint64_t ms, struct buf *out)
+{
+    if (ms % 1000)
+        buf_addf(out, "%llums", (unsigned long long)ms);
+    else if (ms)
+        buf_addf(out, "%llus", (unsigned long long)(ms / 1000));
+}
+
+static void number_format(uint64_t v, bool is_zero_a_value, struct buf *out)
+{
+    if (v || is_zero_a_value)
+        buf_addf(out, "%llu", (unsigned long long)v);
+}
+
+void options_value_format(const struct options *opt, enum option_id id, struct buf *out)
+{
+    const void *at = (const char *)opt + rows[id].offset;
+    switch (rows[id].type) {
+    case VALUE_FLAG:
+        buf_adds(out, *(const bool *)at ? "yes" : "no");
+        return;
+    case VALUE_COUNT:
+        number_format(*(const uint32_t *)at, false, out);
+        return;
+    case VALUE_NUMBER:
+        number_format(*(const uint32_t *)at, true, out);
+        return;
+    case VALUE_PORT:
+        number_format(*(const uint16_t *)at, false, out);
+        return;
+    case VALUE_DURATION:
+        duration_format(*(const uint64_t *)at, out);
+        return;
+    case VALUE_TEXT:
+        buf_adds(out, *(const char *const *)at ? *(const char *const *)at : "");
+        return;
+    case VALUE_BINDING:
+        buf_adds(out, binding_name(*(const enum binding *)at));
+        return;
+    case VALUE_DIST:
+        buf_adds(out, dist_name(*(const enum dist *)at));
+        return;
+    case VALUE_FORMAT:
+        buf_adds(out, gpu_format_name(*(const enum gpu_format *)at));
+        return;
+    }
+}
+
+void options_origin_format(const struct options *opt, enum option_id id, struct buf *out)
+{
+    switch (opt->origin[id]) {
+    case ORIGIN_DEFAULT:
+        buf_adds(out, "default");
+        return;
+    case ORIGIN_PET:
+        buf_adds(out, rows[id].pet);
+        return;
+    case ORIGIN_ENVIRONMENT:
+        options_env_name(id, out);
+        return;
+    case ORIGIN_COMMAND_LINE:
+        buf_adds(out, "command line");
+        return;
+    }
 }
 
 static void wrap(struct buf *out, const char *text, size_t indent, size_t width)
@@ -301,18 +401,50 @@ static void wrap(struct buf *out, const char *text, size_t indent, size_t width)
     buf_addc(out, '\n');
 }
 
-void options_help(struct buf *out)
-{
-    enum { INDENT = 28, WIDTH = 96 };
-    buf_adds(
-        out,
+static const char *const usages[] = {
+    [OPTIONS_RUN] =
         "usage: muster run [options] program [arguments]\n"
         "       muster [options] program [arguments]\n\n"
         "Starts one worker per GPU, serves their rendezvous and ends with the status of the "
         "first\n"
-        "worker that failed. A program that ends in .py runs under ${PYTHON:-python3} -u.\n\n");
+        "worker that failed. A program that ends in .py runs under ${PYTHON:-python3} -u.\n\n",
+    [OPTIONS_PLAN] =
+        "usage: muster plan [options] program [arguments]\n\n"
+        "What `muster run` with the same words would do: each rank's device, CPUs, environment "
+        "and files,\n"
+        "and where every value came from (-v: also what is passed on unchanged). Starts and "
+        "changes nothing;\n"
+        "what run would refuse is refused in the same words, with the same status.\n\n",
+    [OPTIONS_GPUS] =
+        "usage: muster gpus [options]\n\n"
+        "The GPUs of this machine, what CUDA calls them under the present environment, and the "
+        "rank that\n"
+        "each would get from `muster run` with the same options. Status 0; 2 if run would refuse "
+        "the\n"
+        "options; 78 if there is no way to know the GPUs.\n\n",
+};
+
+/* Which GPUs, for whom, and how it is said. */
+static bool is_about_gpus(enum option_id id)
+{
+    return id <= OPTION_SKIP_UNHEALTHY || id == OPTION_JSON || id == OPTION_HELP;
+}
+static_assert(OPTION_NPROC == 0, "the options of GPU selection come first in the table");
+
+void options_help(struct buf *out)
+{
+    options_help_command(OPTIONS_RUN, out);
+}
+
+void options_help_command(enum option_command command, struct buf *out)
+{
+    enum { INDENT = 28, WIDTH = 96 };
+    buf_adds(out, usages[command]);
     for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
         const struct row *row = &rows[i];
+        if ((command == OPTIONS_GPUS && !is_about_gpus((enum option_id)i))
+            || (command == OPTIONS_RUN && i == OPTION_JSON))
+            continue;
         struct buf left;
         buf_init(&left, 0);
         if (row->letter)
@@ -327,7 +459,7 @@ void options_help(struct buf *out)
         wrap(out, row->help, INDENT, WIDTH);
         buf_fini(&left);
     }
-    buf_adds(out, "\nEach long option but --binding, --module and --help can also be set in "
+    buf_adds(out, "\nEach long option but --binding, --module, --json and --help can also be set in "
                   "the environment: "
                   "MUSTER_MAX_RESTARTS\nfor --max-restarts. The command line wins.\n");
 }

@@ -73,6 +73,8 @@ enum option_type {
     X(MODULE, "module", 'm', false, "PET_MODULE", FLAG, is_module, NULL,                       \
       "the program is a Python module, as in python3 -m")                                      \
     X(VERBOSE, "verbose", 'v', true, NULL, FLAG, is_verbose, NULL, "say what muster does")     \
+    X(JSON, "json", 0, false, NULL, FLAG, is_json, NULL,                                       \
+      "of muster plan and muster gpus: the answer as one JSON object")                         \
     X(HELP, "help", 'h', false, NULL, FLAG, is_help, NULL, "this text")
 
 enum option_id {
@@ -81,6 +83,9 @@ enum option_id {
 #undef X
         OPTION_ID_COUNT
 };
+
+/* Whose command line it is: all read the same options. */
+enum option_command { OPTIONS_RUN, OPTIONS_PLAN, OPTIONS_GPUS };
 
 enum option_origin { ORIGIN_DEFAULT, ORIGIN_PET, ORIGIN_ENVIRONMENT, ORIGIN_COMMAND_LINE };
 
@@ -98,7 +103,8 @@ struct options {
     uint64_t grace_ms, timeout_ms; /* timeout 0 = none */
     const char *prefix, *log_dir, *job_id;
     uint16_t master_port; /* 0 = any */
-    bool is_module, is_verbose, is_help;
+    bool is_module, is_verbose, is_help, is_json;
+    bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
     enum option_origin origin[OPTION_ID_COUNT];
 
     char *const *program; /* the program's argv, NULL-terminated; NULL if none was given */
@@ -111,8 +117,25 @@ struct options {
 int options_parse(char *const *args, const char *const *environment, struct options *opt,
                   struct err *e);
 
-/* Appends the --help text of `muster run`. */
+/* The same for another command. `plan` sets is_plan; `gpus` starts nothing, so a program is an
+ * error; --json is an error for `run`. */
+int options_parse_command(enum option_command command, char *const *args,
+                          const char *const *environment, struct options *opt, struct err *e);
+
+/* Appends the --help text of `muster run`; of another command. */
 void options_help(struct buf *out);
+void options_help_command(enum option_command command, struct buf *out);
+
+/* Long name of an option, without dashes. */
+const char *options_name(enum option_id id);
+
+/* Appends the value in force, as the command line would spell it: "4", "25s", "shared", "yes";
+ * nothing for an option without a value. */
+void options_value_format(const struct options *opt, enum option_id id, struct buf *out);
+
+/* Appends where the value came from: "command line", "MUSTER_GPUS", "PET_LOG_DIR", "default".
+ */
+void options_origin_format(const struct options *opt, enum option_id id, struct buf *out);
 
 /* Name of an option's environment fallback, "MUSTER_MAX_RESTARTS"; false if it has none. */
 bool options_env_name(enum option_id id, struct buf *out);

@@ -31,13 +31,12 @@ static void seconds(uint64_t ms, struct buf *out)
 
 static bool was_stopped(const struct job_rank *rank)
 {
-    return rank->pid && rank->has_ended && worker_end_is_failure(&rank->end)
-           && rank->end.kind != END_UNKNOWN;
+    return rank->pid && rank->was_stopped && rank->end.kind != END_UNKNOWN;
 }
 
 static bool ended_well(const struct job_rank *rank)
 {
-    return rank->has_ended && !worker_end_is_failure(&rank->end);
+    return rank->has_ended && !rank->was_stopped && !worker_end_is_failure(&rank->end);
 }
 
 static bool is_left(const struct job_rank *rank)
@@ -135,15 +134,13 @@ static void first_line(const struct job *job, const struct options *opt, struct 
     }
 }
 
-/* The rank that failed is no victim of the stop. */
 static void stopped_line(const struct job *job, const struct job_rank *ranks, uint32_t n,
                          struct buf *out)
 {
     uint64_t gone_ms;
     int signo = job_stop_signal(job, &gone_ms);
     const struct verdict *v = job_verdict(job);
-    uint32_t nstopped = count(ranks, n, was_stopped)
-                        - (v->kind == VERDICT_WORKER && was_stopped(&ranks[v->rank]));
+    uint32_t nstopped = count(ranks, n, was_stopped);
     if (!signo || !nstopped)
         return;
     buf_addf(out, "  stopped by muster: %u %s%s (%s), all gone after ", nstopped,

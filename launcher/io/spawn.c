@@ -89,14 +89,14 @@ char *spawn_find(const char *program, const struct facts *facts, struct err *e)
 
 /* ---- in the child: async-signal-safe calls only ---- */
 
-/* Handlers do not survive exec by themselves; only what is ignored must be reset. */
+/* Before the mask is lifted: a handler would run on muster's memory. */
 static void reset_signals(const struct spawn *s)
 {
     struct sigaction dfl;
     memset(&dfl, 0, sizeof dfl);
     dfl.sa_handler = SIG_DFL;
     for (int signo = 1; signo < NSIG; signo++)
-        if (sigismember(&s->ignored, signo) == 1)
+        if (sigismember(&s->changed, signo) == 1)
             sigaction(signo, &dfl, NULL);
     sigset_t none;
     sigemptyset(&none);
@@ -135,11 +135,11 @@ void spawn_init(struct spawn *s)
 {
     memset(s, 0, sizeof *s);
     s->parent = getpid();
-    sigemptyset(&s->ignored);
+    sigemptyset(&s->changed);
     for (int signo = 1; signo < NSIG; signo++) {
         struct sigaction now;
-        if (sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
-            sigaddset(&s->ignored, signo);
+        if (sigaction(signo, NULL, &now) == 0 && now.sa_handler != SIG_DFL)
+            sigaddset(&s->changed, signo);
     }
 }
 
@@ -150,9 +150,10 @@ int spawn_start(const struct spawn *s, pid_t *pid, int *pidfd, struct err *e)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &old);
     /* docs/design/0006-vfork.md */
-    *pid = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork)
-    if (*pid == 0)
+    pid_t child = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+    if (child == 0)
         child_main(s); // NOLINT(clang-analyzer-unix.Vfork)
+    *pid = child;
     int why = errno;
     sigprocmask(SIG_SETMASK, &old, NULL);
     if (*pid < 0)

@@ -24,7 +24,7 @@ struct spawn {
     int exec_pipe;        /* write end, close-on-exec, above 2 */
     uint32_t local_rank;  /* goes into a failure's record */
     struct rlimit nofile; /* of the worker */
-    sigset_t ignored;     /* signals that muster ignores */
+    sigset_t changed;     /* signals that muster ignores or handles */
     pid_t parent;         /* muster's pid */
 };
 
@@ -39,7 +39,7 @@ struct spawn_failure {
  * ERR_NOT_EXECUTABLE; free with free(). */
 char *spawn_find(const char *program, const struct facts *facts, struct err *e);
 
-/* Sets ignored and parent to what this process is now, and the rest to zero. */
+/* Sets changed and parent to what this process is now, and the rest to zero. */
 void spawn_init(struct spawn *s);
 
 /* Starts it. *pidfd refers to the child and is close-on-exec. 0, or -1 with ERR_SYSTEM when
