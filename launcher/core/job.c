@@ -9,6 +9,7 @@
 
 /*            all HELLO           all READY            a failure, a signal
  *   JOIN ---------------> START -----------> RUN ---------------------------> STOP ---> DONE
+ *     |                   ^  |'----- a plan only: all READY ----------------------------^
  *     |                   ^  |                |   all REAPED, nothing failed     |       ^
  *     | refused           |  | refused        '----------------------------------|-------|
  *     '-------------------|--'------------------------------------------------>  |       |
@@ -20,7 +21,7 @@ enum job_state { JOB_JOIN, JOB_START, JOB_RUN, JOB_STOP, JOB_DONE, JOB_STATE_COU
 #define TO(state) (1u << JOB_##state)
 static const unsigned allowed[] = {
     [JOB_JOIN] = TO(START) | TO(STOP),
-    [JOB_START] = TO(RUN) | TO(STOP),
+    [JOB_START] = TO(RUN) | TO(STOP) | TO(DONE),
     [JOB_RUN] = TO(STOP) | TO(DONE),
     [JOB_STOP] = TO(START) | TO(DONE),
     [JOB_DONE] = 0,
@@ -297,6 +298,18 @@ static void restart(struct job *j, struct effects *fx)
     effects_add(fx, FX_STORE_RESET)->u.store_reset.generation = j->generation;
 }
 
+/* Nobody has anything left to do. */
+static void finish(struct job *j, struct effects *fx)
+{
+    if (j->state != JOB_STOP) /* there it was closed already */
+        effects_add(fx, FX_STORE_GATE);
+    move(j, JOB_DONE);
+    for (uint32_t i = 0; i < j->nnodes; i++)
+        if (j->nodes[i].status != NODE_LOST)
+            send(j, fx, i, FRAME_BYE);
+    effects_add(fx, FX_DONE);
+}
+
 static void finish_generation(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->gone_after_ms = j->stop_signo ? now_ms - j->stop_at_ms : 0;
@@ -304,13 +317,7 @@ static void finish_generation(struct job *j, uint64_t now_ms, struct effects *fx
         restart(j, fx);
         return;
     }
-    if (j->state == JOB_RUN)
-        effects_add(fx, FX_STORE_GATE);
-    move(j, JOB_DONE);
-    for (uint32_t i = 0; i < j->nnodes; i++)
-        if (j->nodes[i].status != NODE_LOST)
-            send(j, fx, i, FRAME_BYE);
-    effects_add(fx, FX_DONE);
+    finish(j, fx);
 }
 
 static void node_is_over(struct job *j, uint32_t node, enum node_status status, uint64_t now_ms,
@@ -348,7 +355,11 @@ static void on_ready(struct job *j, uint32_t node, uint64_t now_ms, struct effec
     if (j->state != JOB_START || j->nodes[node].status != NODE_JOINED)
         return;
     j->nodes[node].status = NODE_READY;
-    if (++j->nready == j->nnodes)
+    if (++j->nready < j->nnodes)
+        return;
+    if (j->opt->is_plan)
+        finish(j, fx);
+    else
         run(j, now_ms, fx);
 }
 

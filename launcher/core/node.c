@@ -245,6 +245,7 @@ static bool drain_waits_for_reader(const struct node *n)
 static void on_plan(struct node *n, const struct order *order, struct effects *fx)
 {
     bool is_old = n->has_generation && order->generation <= n->generation;
+    bool is_first = !n->has_generation;
     if (is_old || n->is_leaving || (n->state != NODE_IDLE && n->state != NODE_REAPED))
         return;
     n->generation = order->generation;
@@ -265,6 +266,8 @@ static void on_plan(struct node *n, const struct order *order, struct effects *f
     n->plan = plan;
     n->nworkers = order->nworkers;
     n->workers = mem_alloc(n->nworkers, sizeof *n->workers);
+    for (int i = 0; is_first && i < plan->choice.nnotes; i++)
+        note_add(fx, NOTE_GPUS)->text = plan->choice.notes[i].text;
     effects_add(fx, FX_PREPARE);
 }
 

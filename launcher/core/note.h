@@ -26,6 +26,7 @@
     X(LEFT_BEHIND, WARN, "{number} processes that workers had started could not be killed")    \
     X(OUTPUT_LOST, WARN,                                                                       \
       "standard output is not being read; what was still to be written is lost")               \
+    X(GPUS, WARN, "{text}")                                                                    \
     X(NODE_LATE, INFO, "still waiting for {number} of the nodes")                              \
     X(NO_RESTART_CODE, INFO, "rank {rank} asked not to be restarted (exit 93)")
 

@@ -265,8 +265,9 @@ static int check_command(enum option_command command, const struct options *opt,
     switch (command) {
     case OPTIONS_RUN:
         if (opt->is_json)
-            return err_set(e, ERR_USAGE,
-                           "--json is for muster plan and muster gpus; a run has no such report");
+            return err_set(
+                e, ERR_USAGE,
+                "--json is for muster plan and muster gpus; a run has no such report");
         break;
     case OPTIONS_PLAN:
         break;
@@ -419,7 +420,8 @@ static const char *const usages[] = {
         "usage: muster gpus [options]\n\n"
         "The GPUs of this machine, what CUDA calls them under the present environment, and the "
         "rank that\n"
-        "each would get from `muster run` with the same options. Status 0; 2 if run would refuse "
+        "each would get from `muster run` with the same options. Status 0; 2 if run would "
+        "refuse "
         "the\n"
         "options; 78 if there is no way to know the GPUs.\n\n",
 };
@@ -459,7 +461,8 @@ void options_help_command(enum option_command command, struct buf *out)
         wrap(out, row->help, INDENT, WIDTH);
         buf_fini(&left);
     }
-    buf_adds(out, "\nEach long option but --binding, --module, --json and --help can also be set in "
-                  "the environment: "
-                  "MUSTER_MAX_RESTARTS\nfor --max-restarts. The command line wins.\n");
+    buf_adds(out,
+             "\nEach long option but --binding, --module, --json and --help can also be set in "
+             "the environment:\n"
+             "MUSTER_MAX_RESTARTS for --max-restarts. The command line wins.\n");
 }

@@ -2,9 +2,9 @@
  * answers with what the file says. --rewrite replaces the answers by those of the code: to be
  * read before they are committed.
  *
- * A trace: '#' comments; one line "machine job|node KEY=NUMBER..." (nodes, nproc, max_restarts,
- * grace_ms, timeout_ms, beat_ms); then steps, each ended by an empty line: events as
- * event_parse reads them, "----", and the effects of all of them as effect_format prints them.
+ * A trace: '#' comments; one line "machine job|node KEY=NUMBER..." (nodes, nproc, plan,
+ * max_restarts, grace_ms, timeout_ms, beat_ms); then steps, each ended by an empty line:
+ * events as event_parse reads them, "----", and the effects of all of them as effect_format prints them.
  * After the effects comes "deadline MS" if it has changed ("-" = none), and how it ended once
  * it has.
  */
@@ -54,6 +54,8 @@ static void machine_set(struct run *r, struct str key, uint64_t v, uint64_t *nod
         opt->nproc = (uint32_t)v;
     else if (str_eq(key, "max_restarts"))
         opt->max_restarts = (uint32_t)v;
+    else if (str_eq(key, "plan"))
+        opt->is_plan = v;
     else if (str_eq(key, "grace_ms"))
         opt->grace_ms = v;
     else if (str_eq(key, "timeout_ms"))
