@@ -17,7 +17,7 @@ if(Python3_FOUND)
   worker_group(json_on_stdout --json - -- --sizes 8,64K -n 4)
   worker_group(json_file --json file -- --sizes 64K -n 4)
   worker_group(time_only --match "not verified: timed only" -- --sizes 64K -c 0)
-  worker_group(corrupt_is_named --each 10 --match "rank 1: 1 wrong elements in the all_reduce of 64K float sum" --
+  worker_group(corrupt_is_named --status 10 --match "rank 1: 1 wrong elements in the all_reduce of 64K float sum" --
     --sizes 8,64K --inject corrupt:rank=1,size=64K)
   worker_group(hang_before_cuda_is_named --ranks 3 --status 12
     --match "rank 1 .host .*pid [0-9]+. has not reached cuda_ok. last phase started" --

@@ -97,6 +97,7 @@ static int note_wrong(struct measure *m, const struct pattern *p, const struct p
     struct report *r = &m->report;
     uint64_t got = 0;
     r->wrong[in_place] += t->wrong;
+    m->b->own_wrong += t->wrong;
     if (t->wrong == 0 || *r->finding)
         return 0;
     size_t size = type_bytes(m->op.type);
@@ -147,6 +148,7 @@ static int verify_untouched(struct measure *m, enum buffer which, uint64_t begin
         return status;
     r->compared_bytes += end - begin;
     r->wrong[in_place] += t.wrong;
+    m->b->own_wrong += t.wrong;
     if (t.wrong == 0 || *r->finding)
         return 0;
     char what[96];
@@ -356,8 +358,10 @@ static void note_hashes(struct bench *b, const struct measure *m, const struct r
             char what[96];
             buf_addf(&b->result->errors, "ranks 0 and %u hold different results of the %s\n", r,
                      describe(m, what));
-            if (b->result->wrong == 0)
+            if (b->result->wrong == 0) {
                 b->result->wrong = 1;
+                b->result->is_wrong_everywhere = true;
+            }
             return;
         }
 }

@@ -21,6 +21,7 @@ struct bench {
     uint64_t max_bytes;    /* of one buffer, the same on all ranks; a multiple of 16 */
     bool is_host;
     void (*print)(const struct buf *line); /* rank 0: a finished line; NULL = silent */
+    uint64_t own_wrong;                    /* elements and bytes that this rank found wrong */
 };
 
 /* All ranks together. 0 or a status; 0 also with wrong data, which the result shows. */

@@ -30,6 +30,7 @@ struct worker {
     struct library *library;
     uint64_t max_bytes; /* agreed size of a buffer */
     struct result result;
+    uint64_t own_wrong; /* elements and bytes that this rank found wrong */
 };
 
 /* Connects to the store; phase started. options and env are already there. */

@@ -63,7 +63,9 @@ static int sweep(struct worker *w, struct err *e)
         .print = is_json_on_stdout(w) ? NULL : print,
     };
     print_head(w);
-    return bench_run(&b, e);
+    int status = bench_run(&b, e);
+    w->own_wrong = b.own_wrong;
+    return status;
 }
 
 /* --min-busbw judges the largest size, out of place. */
@@ -79,13 +81,25 @@ static bool is_too_slow(const struct worker *w)
            && largest->busbw < w->options.min_busbw_gbs;
 }
 
-/* Rank 0's judgement becomes everybody's exit status. */
+enum {
+    WRONG_SOMEWHERE = 256
+}; /* on the way between ranks only: the ranks that saw it say so */
+
+/* Rank 0's judgement becomes the exit status of every rank, but for wrong data that some ranks
+ * hold: the others have nothing to report, so that the launcher names the right one. */
 static int verify(struct worker *w, int *verdict, struct err *e)
 {
-    if (w->env.rank == 0)
-        *verdict = w->result.wrong ? STATUS_WRONG : is_too_slow(w) ? STATUS_SLOW : STATUS_PASS;
-    w->result.status = *verdict;
-    return worker_agree(w, verdict, e);
+    if (w->env.rank == 0) {
+        w->result.status = w->result.wrong  ? STATUS_WRONG
+                           : is_too_slow(w) ? STATUS_SLOW
+                                            : STATUS_PASS;
+        bool is_somewhere = w->result.wrong && !w->result.is_wrong_everywhere;
+        *verdict = is_somewhere ? WRONG_SOMEWHERE : w->result.status;
+    }
+    int status = worker_agree(w, verdict, e);
+    if (*verdict == WRONG_SOMEWHERE)
+        *verdict = w->own_wrong ? STATUS_WRONG : STATUS_PASS;
+    return status;
 }
 
 static int write_file(const char *path, const struct buf *json, struct err *e)

@@ -46,6 +46,7 @@ struct result {
     struct buf errors;       /* lines of text, one finding each */
     uint64_t compared_bytes; /* by all ranks */
     uint64_t wrong;
+    bool is_wrong_everywhere; /* results differ, and no rank can say whose is right */
     int status;
 };
 
