@@ -1,6 +1,7 @@
 # Third-party libraries as imported targets dep_uv, dep_sodium, dep_jansson, dep_hwloc. Static archives are preferred for
 # the first three: a launcher that starts in milliseconds cannot afford to resolve libraries it hardly uses, and one file
-# can be carried to another machine. hwloc stays shared: it brings many dependencies of its own.
+# can be carried to another machine. Of hwloc only the headers are taken: muster opens the library when a binding is asked
+# for, and runs without it.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
@@ -18,3 +19,8 @@ endfunction()
 
 muster_dep(uv "libuv>=1.44" libuv_a.a)
 muster_dep(jansson "jansson>=2.13" libjansson.a)
+
+pkg_check_modules(hwloc REQUIRED hwloc>=2.1)
+add_library(dep_hwloc INTERFACE)
+target_include_directories(dep_hwloc SYSTEM INTERFACE ${hwloc_INCLUDE_DIRS})
+target_link_libraries(dep_hwloc INTERFACE ${CMAKE_DL_LIBS})
