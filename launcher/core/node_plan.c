@@ -6,17 +6,24 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Without a GPU in the machine, what the environment lists is passed on as text: nothing here
- * can check it. */
-static const struct inventory *inventory_for(const struct facts *facts, const char *cvd)
+struct ambient node_plan_ambient(const struct facts *facts)
 {
+    return (struct ambient){
+        .cvd = facts_getenv(facts, "CUDA_VISIBLE_DEVICES"),
+        .order = facts_getenv(facts, "CUDA_DEVICE_ORDER"),
+        .mps = facts_getenv(facts, "CUDA_MPS_PIPE_DIRECTORY") != NULL,
+    };
+}
+
+const struct inventory *node_plan_inventory(const struct facts *facts)
+{
+    const char *cvd = facts_getenv(facts, "CUDA_VISIBLE_DEVICES");
     bool is_empty = facts->inventory && facts->inventory->ndevices == 0;
     return is_empty && cvd && str_trim(str_from(cvd)).n ? NULL : facts->inventory;
 }
 
-/* The request of the command line against this node's environment and inventory. */
-static int resolve(const struct options *opt, const struct facts *facts, int n,
-                   struct device_choice *choice, struct err *e)
+int node_plan_resolve(const struct options *opt, const struct facts *facts, int n,
+                      struct device_choice *choice, struct err *e)
 {
     struct gpu_spec spec;
     struct require require;
@@ -37,13 +44,8 @@ static int resolve(const struct options *opt, const struct facts *facts, int n,
         .strict_env = opt->strict_env,
         .skip_unhealthy = opt->skip_unhealthy,
     };
-    const char *mps = facts_getenv(facts, "CUDA_MPS_PIPE_DIRECTORY");
-    const struct ambient ambient = {
-        .cvd = facts_getenv(facts, "CUDA_VISIBLE_DEVICES"),
-        .order = facts_getenv(facts, "CUDA_DEVICE_ORDER"),
-        .mps = mps != NULL,
-    };
-    int rc = device_resolve(&request, &ambient, inventory_for(facts, ambient.cvd), choice, e);
+    const struct ambient ambient = node_plan_ambient(facts);
+    int rc = device_resolve(&request, &ambient, node_plan_inventory(facts), choice, e);
     if (opt->gpus)
         gpu_spec_fini(&spec);
     return rc;
@@ -60,7 +62,7 @@ int node_plan_slots(const struct options *opt, const struct facts *facts, uint32
                     struct err *e)
 {
     struct device_choice choice;
-    if (resolve(opt, facts, (int)opt->nproc, &choice, e) < 0)
+    if (node_plan_resolve(opt, facts, (int)opt->nproc, &choice, e) < 0)
         return -1;
     *slots = (uint32_t)choice.nranks;
     device_choice_fini(&choice);
@@ -126,7 +128,7 @@ struct node_plan *node_plan_build(const struct options *opt, const struct facts 
                                   const struct order *order, struct err *e)
 {
     struct node_plan *plan = mem_alloc(1, sizeof *plan);
-    if (resolve(opt, facts, (int)order->nworkers, &plan->choice, e) < 0) {
+    if (node_plan_resolve(opt, facts, (int)order->nworkers, &plan->choice, e) < 0) {
         free(plan);
         return NULL;
     }
