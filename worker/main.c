@@ -81,9 +81,8 @@ static bool is_too_slow(const struct worker *w)
            && largest->busbw < w->options.min_busbw_gbs;
 }
 
-enum {
-    WRONG_SOMEWHERE = 256
-}; /* on the way between ranks only: the ranks that saw it say so */
+/* On the way between ranks only, no exit status: whoever saw wrong data says so. */
+enum { WRONG_SOMEWHERE = 255 };
 
 /* Rank 0's judgement becomes the exit status of every rank, but for wrong data that some ranks
  * hold: the others have nothing to report, so that the launcher names the right one. */
