@@ -16,6 +16,7 @@ static const struct {
     const char *help;
 } commands[] = {
     {"run", cmd_run, "start a group of workers (the default when the first word is an option)"},
+    {"plan", cmd_plan, "what run would do with the same words: nothing is started"},
     {"explain", cmd_explain, "say what an error code means"},
     {"version", cmd_version, "print the version"},
 };
@@ -25,6 +26,16 @@ int cmd_fail(const struct err *e)
 {
     log_error("", "%s", e->text);
     return err_exit_status(e->code);
+}
+
+int cmd_help(enum option_command command)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    options_help_command(command, &text);
+    fputs(buf_str(&text), stdout);
+    buf_fini(&text);
+    return 0;
 }
 
 static int usage(FILE *to, int status)

@@ -5,12 +5,17 @@
 #define MUSTER_LAUNCHER_CMD_CMD_H
 
 #include "base/err.h"
+#include "launcher/core/options.h"
 
 int cmd_run(char *const *args);
+int cmd_plan(char *const *args);
 int cmd_explain(char *const *args);
 int cmd_version(char *const *args);
 
 /* Prints "muster: text" and returns the error's exit status: for errors before a job exists. */
 int cmd_fail(const struct err *e);
+
+/* Prints the command's --help; 0. */
+int cmd_help(enum option_command command);
 
 #endif

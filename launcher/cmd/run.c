@@ -14,16 +14,6 @@
 #include "launcher/io/facts_gather.h"
 #include "launcher/io/say.h"
 
-static int help(void)
-{
-    struct buf text;
-    buf_init(&text, 0);
-    options_help(&text);
-    fputs(buf_str(&text), stdout);
-    buf_fini(&text);
-    return 0;
-}
-
 /* A job id that no other job on this machine has. */
 static int random_id(char *id, size_t size, struct err *e)
 {
@@ -62,7 +52,7 @@ int cmd_run(char *const *args)
     if (options_parse(args, (const char *const *)environ, &opt, &e) < 0)
         return cmd_fail(&e);
     if (opt.is_help)
-        return help();
+        return cmd_help(OPTIONS_RUN);
     log_set_level(opt.is_verbose ? LOG_DEBUG : LOG_INFO);
     if (!opt.job_id) {
         if (random_id(id, sizeof id, &e) < 0)

@@ -242,6 +242,15 @@ static bool drain_waits_for_reader(const struct node *n)
 
 /* ---- frames from the head ---- */
 
+/* GPUs that are left over are news only to who has chosen them. */
+static void say_gpu_notes(const struct node *n, struct effects *fx)
+{
+    const struct device_choice *choice = &n->plan->choice;
+    for (int i = 0; i < choice->nnotes; i++)
+        if (choice->notes[i].kind != GPU_W_UNUSED || n->opt->gpus)
+            note_add(fx, NOTE_GPUS)->text = choice->notes[i].text;
+}
+
 static void on_plan(struct node *n, const struct order *order, struct effects *fx)
 {
     bool is_old = n->has_generation && order->generation <= n->generation;
@@ -266,8 +275,8 @@ static void on_plan(struct node *n, const struct order *order, struct effects *f
     n->plan = plan;
     n->nworkers = order->nworkers;
     n->workers = mem_alloc(n->nworkers, sizeof *n->workers);
-    for (int i = 0; is_first && i < plan->choice.nnotes; i++)
-        note_add(fx, NOTE_GPUS)->text = plan->choice.notes[i].text;
+    if (is_first)
+        say_gpu_notes(n, fx);
     effects_add(fx, FX_PREPARE);
 }
 

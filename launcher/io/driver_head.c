@@ -30,6 +30,7 @@ struct driver_head {
     struct event_queue queue;
     struct effects effects;
     bool must_suspend;
+    const struct plan_sink *sink; /* of a plan only, else NULL */
 };
 
 static void post(struct driver_head *d, struct event *ev)
@@ -95,6 +96,13 @@ static void all_closed(struct driver_head *d)
     uv_close((uv_handle_t *)&d->timer, NULL);
 }
 
+static void tell_plan(struct driver_head *d)
+{
+    if (d->sink && job_verdict(d->job)->kind == VERDICT_OK)
+        d->sink->on_plan(d->sink->ctx, driver_node_plan(d->local),
+                         driver_node_program(d->local));
+}
+
 static void apply_store_reset(struct driver_head *d, uint32_t generation)
 {
     port_generation_next(d->port);
@@ -127,6 +135,7 @@ static void apply(struct driver_head *d, const struct effect *fx)
         d->must_suspend = true;
         return;
     case FX_DONE:
+        tell_plan(d);
         all_closed(d);
         return;
     case FX_PREPARE:
@@ -222,8 +231,15 @@ static struct port *open_port(struct driver_head *d, const struct options *opt, 
 int driver_head_run(struct job *job, const struct options *opt, const struct facts *facts,
                     struct err *e)
 {
+    return driver_head_plan(job, opt, facts, NULL, e);
+}
+
+int driver_head_plan(struct job *job, const struct options *opt, const struct facts *facts,
+                     const struct plan_sink *sink, struct err *e)
+{
     struct driver_head *d = mem_alloc(1, sizeof *d);
     d->job = job;
+    d->sink = sink;
     keep_descriptors();
     int rc = uv_loop_init(&d->loop);
     if (rc < 0) {

@@ -7,6 +7,7 @@
 
 #include "launcher/core/facts.h"
 #include "launcher/core/job.h"
+#include "launcher/core/node_plan.h"
 #include "launcher/core/options.h"
 
 /* Runs the job to its end: afterwards no worker is left and every handle is closed. 0 and a job
@@ -14,5 +15,17 @@
  * anything was started. */
 int driver_head_run(struct job *job, const struct options *opt, const struct facts *facts,
                     struct err *e);
+
+/* Who is told the plan of each node: plan and program (the path that would be executed) are
+ * valid during the call. */
+struct plan_sink {
+    void *ctx;
+    void (*on_plan)(void *ctx, const struct node_plan *plan, const char *program);
+};
+
+/* The same for a job with opt->is_plan: nothing starts, no file is made. sink is called once a
+ * node, before this returns and only if no node refused: then the verdict is VERDICT_OK. */
+int driver_head_plan(struct job *job, const struct options *opt, const struct facts *facts,
+                     const struct plan_sink *sink, struct err *e);
 
 #endif

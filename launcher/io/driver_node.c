@@ -163,6 +163,16 @@ void driver_node_receive(struct driver_node *d, const struct frame *frame)
     post(d, &ev);
 }
 
+const struct node_plan *driver_node_plan(const struct driver_node *d)
+{
+    return node_plan(d->node);
+}
+
+const char *driver_node_program(const struct driver_node *d)
+{
+    return d->program;
+}
+
 void driver_node_child_signal(struct driver_node *d)
 {
     d->has_orphan_news = true;
@@ -235,12 +245,14 @@ static int check_script(const struct driver_node *d, const struct node_plan *pla
 static int prepare(struct driver_node *d, struct err *e)
 {
     const struct node_plan *plan = node_plan(d->node);
-    if (job_files_prepare(&d->files, d->opt, &plan->order, e) < 0)
+    if (!d->opt->is_plan && job_files_prepare(&d->files, d->opt, &plan->order, e) < 0)
         return -1;
     free(d->program);
     d->program = spawn_find(plan->argv[0], d->facts, e);
     if (!d->program || check_script(d, plan, e) < 0)
         return -1;
+    if (d->opt->is_plan) /* nothing will be started, so nothing is made */
+        return 0;
     worker_env_free(d->env);
     d->env = worker_env_new(d->facts, plan, job_files_error_dir(&d->files));
     d->has_spawn_failed = false;

@@ -29,6 +29,11 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
 /* Queues a frame from the head. What it borrows must stay until the next round of the pump. */
 void driver_node_receive(struct driver_node *d, const struct frame *frame);
 
+/* The plan in force and the path of what is executed; valid until the next FRAME_PLAN. Only
+ * once the node has said FRAME_READY. */
+const struct node_plan *driver_node_plan(const struct driver_node *d);
+const char *driver_node_program(const struct driver_node *d);
+
 /* A SIGCHLD came: some descendant ended. */
 void driver_node_child_signal(struct driver_node *d);
 

@@ -1,0 +1,12 @@
+/* plan_json.h - `muster plan --json`: a node's plan as one JSON object of the schema
+ * "muster-plan/1", to which keys may be added. Decides nothing. */
+#ifndef MUSTER_LAUNCHER_IO_PLAN_JSON_H
+#define MUSTER_LAUNCHER_IO_PLAN_JSON_H
+
+#include "base/buf.h"
+#include "launcher/core/plan_render.h"
+
+/* Appends the object and a newline. */
+void plan_json(const struct plan_view *v, struct buf *out);
+
+#endif
