@@ -9,12 +9,16 @@
 #include <stdint.h>
 
 #include "launcher/core/device.h"
+#include "launcher/core/placement.h"
 
 struct facts {
     const char *host;               /* as gethostname says; never resolved */
     const char *const *environment; /* NAME=VALUE, NULL-terminated; the process's own */
-    const char *python; /* interpreter for .py programs and -m: $PYTHON or python3 */
-    uint32_t ncpus;     /* CPUs this process may use, cgroup quota included; at least 1 */
+    const char *python;     /* interpreter for .py programs and -m: $PYTHON or python3 */
+    uint32_t ncpus;         /* CPUs this process may use, cgroup quota included; at least 1 */
+    uint32_t cpu_quota;     /* CPUs' worth of time that the cgroup allows; 0 = no limit */
+    struct cpu_set allowed; /* CPUs of this process; empty = unknown */
+    const struct topology *topology;   /* NULL: not asked for, or not to be had */
     const struct inventory *inventory; /* the GPUs; NULL: nobody could be asked (no driver) */
     bool is_stdout_tty, is_stderr_tty;
 };

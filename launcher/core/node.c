@@ -243,12 +243,16 @@ static bool drain_waits_for_reader(const struct node *n)
 /* ---- frames from the head ---- */
 
 /* GPUs that are left over are news only to who has chosen them. */
-static void say_gpu_notes(const struct node *n, struct effects *fx)
+static void say_plan_notes(const struct node *n, struct effects *fx)
 {
     const struct device_choice *choice = &n->plan->choice;
     for (int i = 0; i < choice->nnotes; i++)
         if (choice->notes[i].kind != GPU_W_UNUSED || n->opt->gpus)
             note_add(fx, NOTE_GPUS)->text = choice->notes[i].text;
+    if (n->plan->cpu_warnings & PLACEMENT_CPU_EMPTY)
+        note_add(fx, NOTE_CPU_EMPTY);
+    if (n->plan->cpu_warnings & PLACEMENT_CPU_FEW)
+        note_add(fx, NOTE_CPU_FEW);
 }
 
 static void on_plan(struct node *n, const struct order *order, struct effects *fx)
@@ -276,7 +280,7 @@ static void on_plan(struct node *n, const struct order *order, struct effects *f
     n->nworkers = order->nworkers;
     n->workers = mem_alloc(n->nworkers, sizeof *n->workers);
     if (is_first)
-        say_gpu_notes(n, fx);
+        say_plan_notes(n, fx);
     effects_add(fx, FX_PREPARE);
 }
 

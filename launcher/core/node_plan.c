@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "launcher/core/cpu_plan.h"
 
 struct ambient node_plan_ambient(const struct facts *facts)
 {
@@ -140,7 +141,10 @@ struct node_plan *node_plan_build(const struct options *opt, const struct facts 
     plan->workers = mem_alloc(order->nworkers, sizeof *plan->workers);
     for (uint32_t i = 0; i < order->nworkers; i++)
         plan_worker(plan, facts, i);
-    return plan;
+    if (cpu_plan_build(opt->cpu_bind, facts, plan, e) == 0)
+        return plan;
+    node_plan_free(plan);
+    return NULL;
 }
 
 void node_plan_free(struct node_plan *plan)
@@ -154,6 +158,7 @@ void node_plan_free(struct node_plan *plan)
         free(plan->workers[i].cpus);
     }
     free(plan->workers);
+    free(plan->omp_why);
     for (char **arg = plan->argv; *arg; arg++)
         free(*arg);
     free(plan->argv);

@@ -18,6 +18,7 @@ struct worker_plan {
     char *gpu_uuid, *gpu_pci, *gpu_index; /* NULL = no GPU */
     char *cpus;                           /* CPU list, "0-7,16-23"; NULL = not bound */
     int mem_node;                         /* preferred NUMA node; -1 = no policy */
+    uint32_t omp_threads;                 /* its share of the cores, at least 1 */
 };
 
 /* All text is owned by the plan. */
@@ -27,6 +28,8 @@ struct node_plan {
     char **argv; /* the program as it will be executed, interpreter included; NULL-terminated */
     struct worker_plan *workers; /* order.nworkers of them */
     struct device_choice choice;
+    unsigned cpu_warnings; /* PLACEMENT_ bits */
+    char *omp_why;         /* one line: how local rank 0's omp_threads came about */
 };
 
 /* Whether the plan depends on which GPUs there are: not for `--gpus none`, nor where the

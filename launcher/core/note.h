@@ -27,6 +27,15 @@
     X(OUTPUT_LOST, WARN,                                                                       \
       "standard output is not being read; what was still to be written is lost")               \
     X(GPUS, WARN, "{text}")                                                                    \
+    X(CPU_EMPTY, WARN,                                                                         \
+      "W_CPU_EMPTY: muster may use no CPU near the GPU of some workers; they stay unbound")    \
+    X(CPU_FEW, WARN,                                                                           \
+      "W_CPU_FEW: fewer cores than workers near some GPU; these share the cores of its NUMA "  \
+      "node")                                                                                  \
+    X(CPU_REFUSED, WARN,                                                                       \
+      "the CPUs of rank {rank} could not be bound ({text}); the job goes on without")          \
+    X(MEM_POLICY, WARN,                                                                        \
+      "W_MEM_POLICY: no memory policy can be set here ({text}); CPUs are bound all the same")  \
     X(NODE_LATE, INFO, "still waiting for {number} of the nodes")                              \
     X(NO_RESTART_CODE, INFO, "rank {rank} asked not to be restarted (exit 93)")
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/placement.h"
 
 struct row {
     const char *name;
@@ -88,6 +89,15 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
         return gpu_format_parse(str_from(text), at) < 0
                    ? bad_value(e, where, text, "auto, index or uuid")
                    : 0;
+    case VALUE_CPU_BIND: {
+        struct cpu_request request;
+        if (cpu_request_parse(str_from(text), &request) < 0)
+            return bad_value(e, where, text,
+                             "one of none, node, socket, exclusive, llc, or list: with CPUs by "
+                             "local rank, as in list:0-3;4-7");
+        *(const char **)at = text;
+        return 0;
+    }
     }
     return 0;
 }
@@ -349,6 +359,7 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
     case VALUE_DURATION:
         duration_format(*(const uint64_t *)at, out);
         return;
+    case VALUE_CPU_BIND:
     case VALUE_TEXT:
         buf_adds(out, *(const char *const *)at ? *(const char *const *)at : "");
         return;

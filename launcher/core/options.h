@@ -25,6 +25,7 @@ enum option_type {
     VALUE_BINDING,  /* enum binding */
     VALUE_DIST,     /* enum dist */
     VALUE_FORMAT,   /* enum gpu_format */
+    VALUE_CPU_BIND, /* const char *, as cpu_request_parse takes it */
 };
 
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
@@ -55,6 +56,10 @@ enum option_type {
       "refuse a CUDA_VISIBLE_DEVICES of which CUDA would drop a part")                         \
     X(SKIP_UNHEALTHY, "skip-unhealthy", 0, true, NULL, FLAG, skip_unhealthy, NULL,             \
       "leave GPUs that have failed out of the selection instead of refusing")                  \
+    X(CPU_BIND, "cpu-bind", 0, true, NULL, CPU_BIND, cpu_bind, "HOW",                          \
+      "which CPUs a worker runs on: node (those of its GPU's NUMA node; default where there "  \
+      "are several), socket, exclusive (the node's cores split among its workers), llc (one "  \
+      "last-level cache each), none, or list:0-3;4-7 (by local rank; one list is for all)")    \
     X(MAX_RESTARTS, "max-restarts", 0, true, "PET_MAX_RESTARTS", NUMBER, max_restarts, "N",    \
       "start the whole group again after a failure, at most N times (default 0)")              \
     X(GRACE, "grace", 0, true, NULL, DURATION, grace_ms, "TIME",                               \
@@ -99,6 +104,7 @@ struct options {
     enum gpu_format format;
     const char *gpu_require; /* NULL = not given */
     bool ignore_visible, strict_env, skip_unhealthy;
+    const char *cpu_bind; /* NULL = not given */
     uint32_t max_restarts;
     uint64_t grace_ms, timeout_ms; /* timeout 0 = none */
     const char *prefix, *log_dir, *job_id;

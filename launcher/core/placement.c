@@ -82,6 +82,35 @@ int cpu_bind_parse(struct str s, enum cpu_bind *out)
     return -1;
 }
 
+bool cpu_lists_next(struct str *lists, struct cpu_set *list)
+{
+    if (!lists->p)
+        return false;
+    struct str one = {lists->p, 0};
+    while (one.n < lists->n && one.p[one.n] != ';' && one.p[one.n] != ':')
+        one.n++;
+    bool is_last = one.n == lists->n;
+    *lists =
+        is_last ? (struct str){NULL, 0} : (struct str){one.p + one.n + 1, lists->n - one.n - 1};
+    if (cpu_set_parse(one, list) < 0)
+        *list = (struct cpu_set){{0}};
+    return true;
+}
+
+int cpu_request_parse(struct str s, struct cpu_request *out)
+{
+    static const char prefix[] = "list:";
+    struct cpu_set list;
+    *out = (struct cpu_request){.bind = CPU_BIND_NONE};
+    if (!str_starts(s, prefix))
+        return cpu_bind_parse(s, &out->bind);
+    out->lists = (struct str){s.p + sizeof prefix - 1, s.n - (sizeof prefix - 1)};
+    for (struct str rest = out->lists; cpu_lists_next(&rest, &list);)
+        if (!cpu_set_count(&list))
+            return -1;
+    return 0;
+}
+
 enum cpu_bind placement_default(const struct topology *t)
 {
     for (int i = 0; i < t->ncpus; i++)
@@ -220,4 +249,68 @@ unsigned placement_plan(const struct topology *t, enum cpu_bind bind, const char
             warnings |= plan_rank(t, bind, nodes[r], share_of(nodes, n, r), &out[r]);
     free(nodes);
     return warnings;
+}
+
+/* ---- shares ---- */
+
+/* By place in t->cpus: where the first CPU of the same core stands. */
+static int *map_cores(const struct topology *t)
+{
+    int *first = mem_alloc((size_t)t->ncpus, sizeof *first);
+    for (int i = 0; i < t->ncpus; i++)
+        while (t->cpus[first[i]].core != t->cpus[i].core)
+            first[i]++;
+    return first;
+}
+
+/* The distinct cores of a mask, as places of their first CPUs. */
+static int list_cores(const struct topology *t, const int *first, const struct cpu_set *mask,
+                      int *cores)
+{
+    int n = 0;
+    for (int i = 0; i < t->ncpus; i++) {
+        if (!cpu_set_has(mask, t->cpus[i].cpu))
+            continue;
+        int j = 0;
+        while (j < n && cores[j] != first[i])
+            j++;
+        cores[n] = first[i];
+        n += j == n;
+    }
+    return n;
+}
+
+static const struct cpu_set *mask_of(const struct topology *t, const struct rank_cpus *rank)
+{
+    return rank->bound ? &rank->cpus : &t->allowed;
+}
+
+static struct core_share share_cores(const int *cores, int ncores, const uint32_t *users)
+{
+    struct core_share share = {.cores = (uint32_t)ncores};
+    double sum = 1e-6; /* six sixths are one */
+    for (int i = 0; i < ncores; i++) {
+        sum += 1.0 / users[cores[i]];
+        if (users[cores[i]] > share.sharers)
+            share.sharers = users[cores[i]];
+    }
+    share.threads = sum < 1 ? 1 : (uint32_t)sum;
+    return share;
+}
+
+void placement_shares(const struct topology *t, const struct rank_cpus *ranks, int n,
+                      struct core_share *out)
+{
+    int *first = map_cores(t), *cores = mem_alloc((size_t)t->ncpus + 1, sizeof *cores);
+    uint32_t *users = mem_alloc((size_t)t->ncpus, sizeof *users);
+    for (int r = 0; r < n; r++)
+        for (int i = list_cores(t, first, mask_of(t, &ranks[r]), cores); i > 0; i--)
+            users[cores[i - 1]]++;
+    for (int r = 0; r < n; r++) {
+        int ncores = list_cores(t, first, mask_of(t, &ranks[r]), cores);
+        out[r] = share_cores(cores, ncores, users);
+    }
+    free(first);
+    free(cores);
+    free(users);
 }

@@ -48,7 +48,7 @@ struct topology {
     struct cpu_set allowed; /* the launcher's own mask */
 };
 
-/* X(name, spelling). `list:` is not here: it names CPUs and needs no plan. */
+/* X(name, spelling). `list:` is not here: it names CPUs and needs no topology. */
 #define CPU_BINDS(X)                                                                           \
     X(NONE, "none")                                                                            \
     X(NODE, "node")           /* all allowed CPUs of the GPU's NUMA node */                    \
@@ -61,6 +61,21 @@ enum cpu_bind { CPU_BINDS(X) CPU_BIND_COUNT };
 #undef X
 
 int cpu_bind_parse(struct str s, enum cpu_bind *out);
+
+/* A value of --cpu-bind taken apart; lists is what follows `list:`, borrowed, else p is NULL.
+ */
+struct cpu_request {
+    enum cpu_bind bind;
+    struct str lists;
+};
+
+/* A mode, or `list:` with CPU lists by local rank between ; or :. 0, or -1 for an unknown mode
+ * or a list that cannot be read. */
+int cpu_request_parse(struct str s, struct cpu_request *out);
+
+/* Takes the next list; false when none is left. *list is valid if cpu_request_parse was
+ * content. */
+bool cpu_lists_next(struct str *lists, struct cpu_set *list);
 
 /* The default: node where there are several NUMA nodes and the launcher's own mask is the whole
  * machine; none where somebody has already narrowed it. */
@@ -81,5 +96,15 @@ enum {
  * returns PLACEMENT_ bits. */
 unsigned placement_plan(const struct topology *t, enum cpu_bind bind, const char *const *pci,
                         int n, struct rank_cpus *out);
+
+/* What a rank has of the cores: cores of its mask, ranks on the one of them that most share,
+ * and the whole cores that are left to it (a core with k ranks counts 1/k), at least 1. */
+struct core_share {
+    uint32_t cores, sharers, threads;
+};
+
+/* Fills out[0..n) for ranks as planned; an unbound one runs on all that is allowed. */
+void placement_shares(const struct topology *t, const struct rank_cpus *ranks, int n,
+                      struct core_share *out);
 
 #endif

@@ -165,10 +165,8 @@ static bool add_value(const struct worker_env *env, const struct worker_plan *w,
     case VAR_PYTHONUNBUFFERED:
     case VAR_PYTHONFAULTHANDLER:
         return !env->is_inherited[var] && (buf_adds(out, "1"), true);
-    case VAR_OMP_NUM_THREADS: {
-        uint32_t share = env->facts->ncpus / o->nworkers;
-        return !env->is_inherited[var] && (buf_addf(out, "%u", share ? share : 1), true);
-    }
+    case VAR_OMP_NUM_THREADS:
+        return !env->is_inherited[var] && (buf_addf(out, "%u", w->omp_threads), true);
     case VARIABLE_COUNT:
         break;
     }
