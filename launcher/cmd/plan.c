@@ -64,6 +64,7 @@ int cmd_plan(char *const *args)
         opt.job_id = "(random)"; /* as it stands in the answer */
     if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)
         return cmd_fail(&e);
+    facts_gather_topology(opt.cpu_bind, &facts);
     int status = plan_job(&opt, &facts, &e);
     facts_release(&facts);
     return status;

@@ -61,6 +61,7 @@ int cmd_run(char *const *args)
     }
     if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)
         return cmd_fail(&e);
+    facts_gather_topology(opt.cpu_bind, &facts);
     int status = run_job(&opt, &facts);
     facts_release(&facts);
     return status;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "launcher/io/probe.h"
+#include "launcher/io/topology.h"
 
 /* First line of a small file, without its newline; false if it cannot be read. */
 static bool read_line(const char *path, char *text, size_t size)
@@ -26,31 +27,33 @@ static bool read_line(const char *path, char *text, size_t size)
     return true;
 }
 
-/* CPUs that cgroup v2's quota allows, rounded up; UINT32_MAX = no limit. */
+/* CPUs that cgroup v2's quota allows, rounded up; 0 = no limit. */
 static uint32_t cgroup_cpus(void)
 {
     char cgroup[512], path[600], text[64];
     if (!read_line("/proc/self/cgroup", cgroup, sizeof cgroup)
         || strncmp(cgroup, "0::", 3) != 0)
-        return UINT32_MAX;
+        return 0;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max",
              strcmp(cgroup + 3, "/") == 0 ? "" : cgroup + 3);
     unsigned long quota, period;
     if (!read_line(path, text, sizeof text) || sscanf(text, "%lu %lu", &quota, &period) != 2
         || !period)
-        return UINT32_MAX;
+        return 0;
     return (uint32_t)((quota + period - 1) / period);
 }
 
-static uint32_t count_cpus(void)
+/* The kernel fills as many words as it has CPUs; glibc's type ends at 1024. */
+static void gather_cpus(struct facts *out)
 {
-    cpu_set_t set;
-    long n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                         : sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t limit = cgroup_cpus(), ncpus = n > 0 ? (uint32_t)n : 1;
-    if (limit < ncpus)
-        ncpus = limit;
-    return ncpus ? ncpus : 1;
+    int ncpus = 0;
+    if (sched_getaffinity(0, sizeof out->allowed, (cpu_set_t *)out->allowed.words) == 0)
+        ncpus = cpu_set_count(&out->allowed);
+    long n = ncpus ? ncpus : sysconf(_SC_NPROCESSORS_ONLN);
+    out->ncpus = n > 0 ? (uint32_t)n : 1;
+    out->cpu_quota = cgroup_cpus();
+    if (out->cpu_quota && out->cpu_quota < out->ncpus)
+        out->ncpus = out->cpu_quota;
 }
 
 static const char *host_name(void)
@@ -84,10 +87,10 @@ int facts_gather(bool needs_gpus, struct facts *out, struct err *e)
 {
     *out = (struct facts){
         .environment = (const char *const *)environ,
-        .ncpus = count_cpus(),
         .is_stdout_tty = isatty(STDOUT_FILENO) != 0,
         .is_stderr_tty = isatty(STDERR_FILENO) != 0,
     };
+    gather_cpus(out);
     if (needs_gpus && gather_gpus(out, e) < 0)
         return -1;
     const char *python = facts_getenv(out, "PYTHON");
@@ -96,8 +99,44 @@ int facts_gather(bool needs_gpus, struct facts *out, struct err *e)
     return 0;
 }
 
+static bool is_topology_needed(const char *cpu_bind, const struct facts *facts)
+{
+    if (cpu_bind)
+        return strcmp(cpu_bind, "none") != 0;
+    return facts->inventory && facts->inventory->ndevices > 0 && topology_has_nodes();
+}
+
+void facts_gather_topology(const char *cpu_bind, struct facts *facts)
+{
+    if (!is_topology_needed(cpu_bind, facts))
+        return;
+    const struct inventory *inventory = facts->inventory;
+    int n = inventory ? inventory->ndevices : 0;
+    const char **pci = mem_alloc((size_t)n, sizeof *pci);
+    for (int i = 0; i < n; i++)
+        pci[i] = inventory->devices[i].pci;
+    struct topology *topology = mem_alloc(1, sizeof *topology);
+    bool is_mask_known = cpu_set_count(&facts->allowed) > 0;
+    struct err e;
+    if (topology_load(pci, n, is_mask_known ? &facts->allowed : NULL, topology, &e) == 0) {
+        facts->topology = topology;
+    } else {
+        /* Lists of CPUs need no topology. */
+        bool is_missed = cpu_bind && strncmp(cpu_bind, "list:", 5) != 0;
+        log_line(is_missed ? LOG_WARN : LOG_DEBUG, "facts", "%s%s", e.text,
+                 is_missed ? "; CPUs are not bound" : "");
+        free(topology);
+    }
+    free(pci);
+}
+
 void facts_release(struct facts *facts)
 {
+    if (facts->topology) {
+        struct topology *topology = (struct topology *)(uintptr_t)facts->topology;
+        topology_release(topology);
+        free(topology);
+    }
     if (facts->inventory) {
         struct inventory *inventory = (struct inventory *)(uintptr_t)facts->inventory;
         inventory_fini(inventory);

@@ -10,6 +10,14 @@
  * process's environment; release with facts_release. 0, or -1 with ERR_SYSTEM for an inventory
  * that exists but cannot be read. */
 int facts_gather(bool needs_gpus, struct facts *out, struct err *e);
+
+/* Adds the topology where CPUs may have to be bound: cpu_bind (the option's value, NULL = not
+ * given) asks for it, or GPUs are known and the CPUs are in several NUMA nodes; then it takes
+ * some 10 ms, else at most one small file is read. Never fails: without a topology nothing is
+ * bound, which is a warning only where it was asked for. */
+void facts_gather_topology(const char *cpu_bind, struct facts *facts);
+
+/* Releases what the two have gathered. */
 void facts_release(struct facts *facts);
 
 #endif
