@@ -106,8 +106,9 @@ static char *explain(const struct facts *facts, const struct worker_plan *w,
 {
     struct buf text;
     buf_init(&text, 0);
-    buf_addf(&text, "OMP_NUM_THREADS=%u: local rank 0 has %u %s", w->omp_threads, share->cores,
-             facts->topology ? "physical cores" : "CPUs");
+    buf_addf(&text, "OMP_NUM_THREADS=%u: local rank 0 has %u %s%s", w->omp_threads,
+             share->cores, facts->topology ? "physical core" : "CPU",
+             share->cores == 1 ? "" : "s");
     if (w->cpus)
         buf_addf(&text, " (CPUs %s)", w->cpus);
     if (share->sharers > 1)

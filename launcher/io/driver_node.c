@@ -41,6 +41,7 @@ struct driver_node {
     struct exec_pipe *exec; /* of this generation */
     int nhandles;
     bool is_sweeping, has_orphan_news, has_spawn_failed;
+    struct spawn_refusal said; /* what has been said: once is enough */
 
     struct descendants *descendants;
     struct job_files files;
@@ -242,6 +243,15 @@ static int check_script(const struct driver_node *d, const struct node_plan *pla
     return err_set(e, ERR_NOT_FOUND, "%s: no such program", script);
 }
 
+static void say_note(const struct note *note)
+{
+    struct buf words;
+    buf_init(&words, 0);
+    note_format(note, &words);
+    log_line(note_level(note), "node", "%s", buf_str(&words));
+    buf_fini(&words);
+}
+
 static int prepare(struct driver_node *d, struct err *e)
 {
     const struct node_plan *plan = node_plan(d->node);
@@ -255,6 +265,8 @@ static int prepare(struct driver_node *d, struct err *e)
         return 0;
     worker_env_free(d->env);
     d->env = worker_env_new(d->facts, plan, job_files_error_dir(&d->files));
+    if (plan->omp_why && !facts_getenv(d->facts, "OMP_NUM_THREADS"))
+        log_debug("node", "%s", plan->omp_why);
     d->has_spawn_failed = false;
     free(d->children);
     d->nchildren = plan->order.nworkers;
@@ -309,10 +321,24 @@ static int input_of(const struct driver_node *d, uint32_t rank)
     return rank == 0 && !is_in_background() ? STDIN_FILENO : d->dev_null;
 }
 
+static void say_refusal(struct driver_node *d, uint32_t rank, const struct spawn_refusal *r)
+{
+    if (r->cpus && !d->said.cpus)
+        say_note(
+            &(struct note){.id = NOTE_CPU_REFUSED, .rank = rank, .text = strerror(r->cpus)});
+    if (r->memory && !d->said.memory)
+        say_note(&(struct note){.id = NOTE_MEM_POLICY, .text = strerror(r->memory)});
+    d->said.cpus = d->said.cpus ? d->said.cpus : r->cpus;
+    d->said.memory = d->said.memory ? d->said.memory : r->memory;
+}
+
 static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
 {
     const struct node_plan *plan = node_plan(d->node);
-    uint32_t rank = plan->workers[local_rank].rank;
+    const struct worker_plan *w = &plan->workers[local_rank];
+    uint32_t rank = w->rank;
+    struct cpu_set cpus;
+    struct spawn_refusal refusal = {0, 0};
     struct child_start start = {.local_rank = local_rank, .rank = rank};
     int out[2] = {-1, -1}, err[2] = {-1, -1}, logs[2];
     assert(d->exec); /* PREPARE comes before SPAWN, REAP after it */
@@ -328,6 +354,9 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
         s.err = err[1];
         s.exec_pipe = d->exec->write;
         s.local_rank = local_rank;
+        s.mem_node = w->mem_node;
+        s.cpus = w->cpus && cpu_set_parse(str_from(w->cpus), &cpus) == 0 ? &cpus : NULL;
+        s.refusal = &refusal;
         if (spawn_start(&s, &start.pid, &start.pidfd, e) == 0) {
             close(out[1]);
             close(err[1]);
@@ -338,6 +367,7 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
             d->children[local_rank] = child_new(&d->host, &start);
             d->pids[d->npids++] = start.pid;
             d->is_sorted = false;
+            say_refusal(d, rank, &refusal);
             return 0;
         }
     }
@@ -353,8 +383,10 @@ static void apply_spawn(struct driver_node *d, uint32_t local_rank)
     if (spawn_one(d, local_rank, &e) < 0) {
         post_spawn_failed(d, local_rank, &e);
     } else {
-        log_debug("spawn", "local rank %u is pid %d", local_rank,
-                  (int)child_pid(d->children[local_rank]));
+        const char *cpus = node_plan(d->node)->workers[local_rank].cpus;
+        log_debug("spawn", "local rank %u is pid %d%s%s", local_rank,
+                  (int)child_pid(d->children[local_rank]), cpus ? ", on CPUs " : "",
+                  cpus ? cpus : "");
         struct event ev = {.type = EV_SPAWNED};
         ev.u.spawned.local_rank = local_rank;
         ev.u.spawned.pid = (uint32_t)child_pid(d->children[local_rank]);
@@ -389,14 +421,9 @@ static void apply(struct driver_node *d, const struct effect *fx)
     case FX_SEND:
         d->up.send(d->up.ctx, &fx->u.send.frame);
         return;
-    case FX_NOTE: {
-        struct buf words;
-        buf_init(&words, 0);
-        note_format(&fx->u.note, &words);
-        log_line(note_level(&fx->u.note), "node", "%s", buf_str(&words));
-        buf_fini(&words);
+    case FX_NOTE:
+        say_note(&fx->u.note);
         return;
-    }
     case FX_PREPARE:
         apply_prepare(d);
         return;

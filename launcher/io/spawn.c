@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/mempolicy.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,11 +113,28 @@ static bool is_set_up(const struct spawn *s)
            && setrlimit(RLIMIT_NOFILE, &s->nofile) == 0;
 }
 
-/* Shares muster's memory until exec, and muster waits: writes to nothing but its own stack. */
+/* By the kernel's own calls: glibc has one of the two, and a shorter type for it. Preferred,
+ * not bound to: a full node would end the worker. */
+static void bind_to_place(const struct spawn *s)
+{
+    enum { NODES = 1024, WORD_BITS = sizeof(unsigned long) * CHAR_BIT };
+    if (s->cpus && syscall(SYS_sched_setaffinity, 0, sizeof *s->cpus, s->cpus) < 0)
+        s->refusal->cpus = errno;
+    if (s->mem_node < 0 || s->mem_node >= NODES)
+        return;
+    unsigned long nodes[NODES / WORD_BITS] = {0};
+    nodes[s->mem_node / WORD_BITS] = 1UL << s->mem_node % WORD_BITS;
+    if (syscall(SYS_set_mempolicy, MPOL_PREFERRED, nodes, NODES + 1) < 0)
+        s->refusal->memory = errno;
+}
+
+/* Shares muster's memory until exec, and muster waits: writes to nothing but its own stack and
+ * *s->refusal, which muster reads afterwards. */
 static _Noreturn void child_main(const struct spawn *s)
 {
     if (is_set_up(s) && getppid() == s->parent) {
         reset_signals(s);
+        bind_to_place(s);
         execve(s->path, s->argv, s->envp);
     }
     const struct spawn_failure failure = {s->local_rank, errno};
@@ -135,6 +154,7 @@ void spawn_init(struct spawn *s)
 {
     memset(s, 0, sizeof *s);
     s->parent = getpid();
+    s->mem_node = -1;
     sigemptyset(&s->changed);
     for (int signo = 1; signo < NSIG; signo++) {
         struct sigaction now;

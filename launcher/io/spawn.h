@@ -17,15 +17,24 @@
 #include "base/err.h"
 #include "launcher/core/facts.h"
 
+/* Why the kernel would not bind: errno, 0 = it did, or was not asked. The worker starts all the
+ * same. */
+struct spawn_refusal {
+    int cpus, memory;
+};
+
 struct spawn {
     const char *path; /* what is executed; from spawn_find */
     char *const *argv, *const *envp;
-    int in, out, err;     /* become 0, 1, 2; out and err above 2 */
-    int exec_pipe;        /* write end, close-on-exec, above 2 */
-    uint32_t local_rank;  /* goes into a failure's record */
-    struct rlimit nofile; /* of the worker */
-    sigset_t changed;     /* signals that muster ignores or handles */
-    pid_t parent;         /* muster's pid */
+    int in, out, err;              /* become 0, 1, 2; out and err above 2 */
+    int exec_pipe;                 /* write end, close-on-exec, above 2 */
+    uint32_t local_rank;           /* goes into a failure's record */
+    struct rlimit nofile;          /* of the worker */
+    sigset_t changed;              /* signals that muster ignores or handles */
+    pid_t parent;                  /* muster's pid */
+    const struct cpu_set *cpus;    /* where it runs; NULL = where muster may */
+    int mem_node;                  /* preferred NUMA node; -1 = muster's own policy */
+    struct spawn_refusal *refusal; /* filled by spawn_start if cpus or mem_node is set */
 };
 
 /* A failed exec, as read from the pipe. Written in one piece. */
@@ -39,7 +48,8 @@ struct spawn_failure {
  * ERR_NOT_EXECUTABLE; free with free(). */
 char *spawn_find(const char *program, const struct facts *facts, struct err *e);
 
-/* Sets changed and parent to what this process is now, and the rest to zero. */
+/* Sets changed and parent to what this process is now, mem_node to -1 and the rest to zero.
+ */
 void spawn_init(struct spawn *s);
 
 /* Starts it. *pidfd refers to the child and is close-on-exec. 0, or -1 with ERR_SYSTEM when

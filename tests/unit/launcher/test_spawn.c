@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +141,12 @@ struct run {
     char out[2048]; /* what it wrote to stdout */
     struct spawn_failure failure;
     ssize_t nfailure;
+    struct spawn_refusal refusal;
 };
+
+/* What the next worker is bound to. */
+static const struct cpu_set *bound_cpus;
+static int bound_node = -1;
 
 static struct run run(const char *path, char *const *argv, struct rlimit nofile)
 {
@@ -161,6 +167,9 @@ static struct run run(const char *path, char *const *argv, struct rlimit nofile)
     s.exec_pipe = exec_pipe[1];
     s.local_rank = 42;
     s.nofile = nofile;
+    s.cpus = bound_cpus;
+    s.mem_node = bound_node;
+    s.refusal = &r.refusal;
     pid_t pid;
     assert_int_equal(spawn_start(&s, &pid, &pidfd, &err), 0);
     close(out[1]);
@@ -256,6 +265,60 @@ static void handlers_of_ours_are_untouched(void **state)
     assert_memory_equal(&mask_before, &mask_after, sizeof mask_before);
 }
 
+static struct run run_bound(const struct cpu_set *cpus, int node)
+{
+    bound_cpus = cpus;
+    bound_node = node;
+    struct run r =
+        run_shell("grep Cpus_allowed_list /proc/self/status; cat /proc/$$/numa_maps");
+    bound_cpus = NULL;
+    bound_node = -1;
+    assert_true(WIFEXITED(r.status));
+    assert_int_equal(r.nfailure, 0);
+    return r;
+}
+
+static void a_worker_runs_where_it_is_bound(void **state)
+{
+    (void)state;
+    struct cpu_set own = {{0}}, one = {{0}}, after = {{0}};
+    char want[64];
+    int cpu = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof own, (cpu_set_t *)own.words), 0);
+    while (!cpu_set_has(&own, cpu))
+        cpu++;
+    cpu_set_add(&one, cpu);
+    struct run r = run_bound(&one, -1);
+    snprintf(want, sizeof want, "Cpus_allowed_list:\t%d\n", cpu);
+    assert_non_null(strstr(r.out, want));
+    assert_int_equal(r.refusal.cpus, 0);
+    assert_int_equal(r.refusal.memory, 0);
+    assert_int_equal(sched_getaffinity(0, sizeof after, (cpu_set_t *)after.words), 0);
+    assert_memory_equal(&own, &after, sizeof own);
+}
+
+/* Where a sandbox forbids memory policies, that is what has to be told. */
+static void memory_is_preferred_from_a_node(void **state)
+{
+    (void)state;
+    struct run r = run_bound(NULL, 0);
+    if (r.refusal.memory == 0 && strstr(r.out, " default "))
+        fail_msg("no policy: %s", r.out);
+    else if (r.refusal.memory)
+        assert_true(r.refusal.memory == EPERM || r.refusal.memory == ENOSYS);
+}
+
+static void what_the_kernel_refuses_is_told_and_stops_nobody(void **state)
+{
+    (void)state;
+    struct cpu_set none_such = {{0}};
+    cpu_set_add(&none_such, CPU_SET_MAX - 1);
+    struct run r = run_bound(&none_such, 1023);
+    assert_non_null(strstr(r.out, "Cpus_allowed_list"));
+    assert_int_equal(r.refusal.cpus, EINVAL);
+    assert_int_not_equal(r.refusal.memory, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +329,9 @@ int main(void)
         cmocka_unit_test(it_has_the_limit_that_it_was_given),
         cmocka_unit_test(a_failed_exec_is_told),
         cmocka_unit_test(handlers_of_ours_are_untouched),
+        cmocka_unit_test(a_worker_runs_where_it_is_bound),
+        cmocka_unit_test(memory_is_preferred_from_a_node),
+        cmocka_unit_test(what_the_kernel_refuses_is_told_and_stops_nobody),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
