@@ -145,7 +145,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 void job_files_fini(struct job_files *f)
 {
-    if (f->temp_dir)
+    if (f->temp_dir && rmdir(f->temp_dir) < 0) /* a worker left something in it */
         nftw(f->temp_dir, remove_one, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
     free(f->job_dir);
     free(f->dir);

@@ -1,6 +1,5 @@
 #include "launcher/io/probe.h"
 
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,14 +8,11 @@
 #include "launcher/io/probe_nvml.h"
 #include "launcher/io/probe_proc.h"
 
-/* Any trace of an NVIDIA driver: device nodes, its /proc folder, the device of WSL. */
+/* Any trace of an NVIDIA driver: its control node, its /proc folder, the device of WSL. */
 static bool has_driver(void)
 {
-    glob_t found = {0};
-    bool nodes = glob("/dev/nvidia[0-9c]*", GLOB_NOSORT, NULL, &found) == 0;
-    globfree(&found);
-    return nodes || access("/proc/driver/nvidia/version", F_OK) == 0
-           || access("/dev/dxg", F_OK) == 0;
+    return access("/dev/nvidiactl", F_OK) == 0
+           || access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
 int probe_devices(enum probe_source *source, struct inventory *out, struct err *why,
