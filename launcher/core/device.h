@@ -15,7 +15,7 @@
 
 enum compute_mode { COMPUTE_DEFAULT, COMPUTE_PROHIBITED, COMPUTE_EXCLUSIVE_PROCESS };
 
-enum { DEVICE_MIG_MAX = 8 };
+enum { DEVICE_MIG_MAX = 8, DEVICE_PIDS_MAX = 8 };
 
 struct mig {
     int slot, gi, ci;   /* NVML's MIG slot, GPU instance id, compute instance id */
@@ -24,13 +24,16 @@ struct mig {
 };
 
 struct device {
-    int index;              /* NVML index */
-    int minor;              /* N of /dev/nvidiaN; -1 = unknown */
-    int numa;               /* NUMA node of the CPUs next to it; -1 = unknown */
-    int cc_major, cc_minor; /* compute capability; 0.0 = unknown */
-    int util, nprocs;       /* percent, compute processes; -1 = unknown */
-    char uuid[48];          /* "GPU-..."; empty = unknown (a lost GPU) */
-    char pci[20];           /* "00000000:65:00.0"; empty = unknown */
+    int index;                      /* NVML index */
+    int minor;                      /* N of /dev/nvidiaN; -1 = unknown */
+    int numa;                       /* NUMA node of the CPUs next to it; -1 = unknown */
+    int cc_major, cc_minor;         /* compute capability; 0.0 = unknown */
+    int util, nprocs;               /* percent, compute processes; -1 = unknown */
+    uint32_t pids[DEVICE_PIDS_MAX]; /* of the first npids processes; the host's, not the
+                                     * container's */
+    int npids;
+    char uuid[48]; /* "GPU-..."; empty = unknown (a lost GPU) */
+    char pci[20];  /* "00000000:65:00.0"; empty = unknown */
     char name[96];
     uint64_t mem_total, mem_free; /* bytes; mem_total 0 = both unknown */
     enum compute_mode mode;

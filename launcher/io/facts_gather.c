@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "launcher/io/probe.h"
+#include "launcher/io/probe_order.h"
 #include "launcher/io/topology.h"
 
 /* First line of a small file, without its newline; false if it cannot be read. */
@@ -65,21 +65,23 @@ static const char *host_name(void)
     return mem_strdup(name);
 }
 
-static int gather_gpus(struct facts *out, struct err *e)
+int facts_gather_gpus(struct facts *facts, enum probe_source *found, struct err *why,
+                      struct err *e)
 {
     struct inventory *inventory = mem_alloc(1, sizeof *inventory);
-    enum probe_source source;
-    struct err why;
-    if (probe_devices(&source, inventory, &why, e) < 0) {
+    struct err order;
+    if (probe_devices(found, inventory, why, e) < 0) {
         free(inventory);
         return -1;
     }
-    if (source == PROBE_NO_INVENTORY) {
-        log_debug("facts", "no GPU inventory: %s", why.text);
+    if (*found == PROBE_NO_INVENTORY) {
+        log_debug("facts", "no GPU inventory: %s", why->text);
         free(inventory);
         return 0;
     }
-    out->inventory = inventory;
+    facts->inventory = inventory;
+    if (probe_order_is_needed(facts) && probe_order(facts, inventory, &order) < 0)
+        log_warn("facts", "CUDA cannot be asked for its own order: %s", order.text);
     return 0;
 }
 
@@ -91,7 +93,9 @@ int facts_gather(bool needs_gpus, struct facts *out, struct err *e)
         .is_stderr_tty = isatty(STDERR_FILENO) != 0,
     };
     gather_cpus(out);
-    if (needs_gpus && gather_gpus(out, e) < 0)
+    enum probe_source found;
+    struct err why;
+    if (needs_gpus && facts_gather_gpus(out, &found, &why, e) < 0)
         return -1;
     const char *python = facts_getenv(out, "PYTHON");
     out->python = python && *python ? python : "python3";
@@ -139,6 +143,7 @@ void facts_release(struct facts *facts)
     }
     if (facts->inventory) {
         struct inventory *inventory = (struct inventory *)(uintptr_t)facts->inventory;
+        free((void *)(uintptr_t)inventory->probe);
         inventory_fini(inventory);
         free(inventory);
     }

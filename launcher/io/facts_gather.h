@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "launcher/core/facts.h"
+#include "launcher/io/probe.h"
 
 /* needs_gpus: whether to ask for the GPUs, which takes longer than all else. out borrows the
  * process's environment; release with facts_release. 0, or -1 with ERR_SYSTEM for an inventory
@@ -18,6 +19,11 @@ int facts_gather(bool needs_gpus, struct facts *out, struct err *e);
 void facts_gather_topology(const char *cpu_bind, struct facts *facts);
 
 /* Releases what the two have gathered. */
+/* The GPUs alone, for facts that were gathered without: *found says where from, why has the
+ * reason if nothing tells of them. Where numbers can only be understood with CUDA's own order,
+ * asks for it (probe_order); without an answer a warning says so. */
+int facts_gather_gpus(struct facts *facts, enum probe_source *found, struct err *why,
+                      struct err *e);
 void facts_release(struct facts *facts);
 
 #endif

@@ -15,6 +15,22 @@ static bool has_driver(void)
            || access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
+const char *probe_source_name(enum probe_source source)
+{
+    switch (source) {
+    case PROBE_FAKE:
+        return "MUSTER_FAKE_GPUS";
+    case PROBE_NVML:
+        return "NVML";
+    case PROBE_PROC:
+        return "/proc/driver/nvidia";
+    case PROBE_NO_GPU:
+    case PROBE_NO_INVENTORY:
+        break;
+    }
+    return NULL;
+}
+
 int probe_devices(enum probe_source *source, struct inventory *out, struct err *why,
                   struct err *e)
 {

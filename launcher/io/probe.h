@@ -17,6 +17,9 @@ enum probe_source {
     PROBE_NO_INVENTORY /* there may be GPUs, but nothing tells of them */
 };
 
+/* "NVML", "/proc/driver/nvidia", "MUSTER_FAKE_GPUS"; NULL where there is nothing to tell. */
+const char *probe_source_name(enum probe_source source);
+
 /* Fills out (inventory_fini) and says where it came from. PROBE_NO_INVENTORY: out is empty, the
  * caller passes no inventory on, and why has the reason. A MUSTER_FAKE_GPUS that cannot be read
  * is an error: -1 and e. */

@@ -113,16 +113,22 @@ static void read_memory(const struct nvml *n, struct nvml_handle *h, uint64_t *t
     }
 }
 
-/* Called with room for none, NVML says how many there are. */
-static int count_processes(const struct nvml *n, struct nvml_handle *h)
+/* With too little room NVML says how many there are, and no pid. */
+static void read_processes(const struct nvml *n, struct nvml_handle *h, struct device *d)
 {
+    enum { ROOM = 64 };
     int (*ask)(struct nvml_handle *, uint32_t *, struct nvml_process *) =
         n->processes ? n->processes : n->processes_v2;
-    uint32_t count = 0;
+    struct nvml_process list[ROOM];
+    uint32_t count = ROOM;
     if (!ask)
-        return -1;
-    int rc = ask(h, &count, NULL);
-    return rc == NVML_OK || rc == NVML_TOO_SMALL ? (int)count : -1;
+        return;
+    int rc = ask(h, &count, list);
+    if (rc != NVML_OK && rc != NVML_TOO_SMALL)
+        return;
+    d->nprocs = (int)count;
+    for (; rc == NVML_OK && d->npids < (int)count && d->npids < DEVICE_PIDS_MAX; d->npids++)
+        d->pids[d->npids] = list[d->npids].pid;
 }
 
 static void read_state(const struct nvml *n, struct nvml_handle *h, struct device *d)
@@ -138,7 +144,7 @@ static void read_state(const struct nvml *n, struct nvml_handle *h, struct devic
     read_memory(n, h, &d->mem_total, &d->mem_free);
     if (n->utilization && n->utilization(h, &util) == NVML_OK)
         d->util = (int)util.gpu;
-    d->nprocs = count_processes(n, h);
+    read_processes(n, h, d);
 }
 
 static void read_instance(const struct nvml *n, struct nvml_handle *h, int slot, struct mig *m)

@@ -1,0 +1,64 @@
+/* muster gpus: which GPUs there are, what CUDA calls them here, and which rank would get each.
+ */
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "launcher/cmd/cmd.h"
+#include "launcher/core/gpus_render.h"
+#include "launcher/io/facts_gather.h"
+#include "launcher/io/gpus_json.h"
+#include "launcher/io/probe_bus.h"
+
+enum { WIDTH_ELSEWHERE = 100 }; /* into a file or a pipe */
+
+static unsigned width(const struct facts *facts)
+{
+    struct winsize size;
+    bool is_known = facts->is_stdout_tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    return is_known && size.ws_col ? size.ws_col : WIDTH_ELSEWHERE;
+}
+
+/* A refusal of what was asked for is said as run says it, behind the table. */
+static int print(const struct gpus_view *v)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    if (v->opt->is_json)
+        gpus_json(v, &text);
+    else
+        gpus_render(v, width(v->facts), &text);
+    fwrite(buf_str(&text), 1, text.len, stdout);
+    fflush(stdout);
+    buf_fini(&text);
+    if (v->has_request && !v->has_choice)
+        cmd_fail(&v->refusal);
+    return gpus_view_status(v);
+}
+
+int cmd_gpus(char *const *args)
+{
+    struct err e, why = {0};
+    struct options opt;
+    struct facts facts;
+    struct gpus_view view;
+    enum probe_source found;
+    if (options_parse_command(OPTIONS_GPUS, args, (const char *const *)environ, &opt, &e) < 0)
+        return cmd_fail(&e);
+    if (opt.is_help)
+        return cmd_help(OPTIONS_GPUS);
+    log_set_level(opt.is_verbose ? LOG_DEBUG : LOG_INFO);
+    if (facts_gather(false, &facts, &e) < 0 || facts_gather_gpus(&facts, &found, &why, &e) < 0)
+        return cmd_fail(&e);
+    const struct gpus_source source = {
+        .name = probe_source_name(found),
+        .why = why.text,
+        .nbus = found == PROBE_NO_GPU ? probe_bus_count("/sys") : -1,
+    };
+    gpus_view_init(&view, &opt, &facts, &source);
+    int status = print(&view);
+    gpus_view_fini(&view);
+    facts_release(&facts);
+    return status;
+}
