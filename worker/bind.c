@@ -106,7 +106,35 @@ int bind_select(const struct env *env, struct device *d, struct err *e)
     }
     return 0;
 }
+
+int bind_order(struct buf *out, struct err *e)
+{
+    char why[128] = "", uuid[48];
+    int count = bind_count(why, sizeof why);
+    if (count == 0) {
+        err_set(e, ERR_SYSTEM, "CUDA shows no GPU: %s", why);
+        return STATUS_BACKEND;
+    }
+    for (int i = 0; i < count; i++) {
+        struct cudaDeviceProp p;
+        unsigned char bytes[16];
+        cudaError_t rc = cudaGetDeviceProperties(&p, i);
+        if (rc != cudaSuccess)
+            return cuda_error(e, "cudaGetDeviceProperties", rc);
+        memcpy(bytes, &p.uuid, sizeof bytes);
+        format_uuid(bytes, uuid);
+        buf_addf(out, "%s\n", uuid);
+    }
+    return 0;
+}
 #else
+int bind_order(struct buf *out, struct err *e)
+{
+    (void)out;
+    err_set(e, ERR_SYSTEM, "this muster-worker was built without CUDA");
+    return STATUS_BACKEND;
+}
+
 int bind_count(char *why, size_t size)
 {
     if (why)

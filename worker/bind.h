@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "worker/env.h"
 
@@ -26,6 +27,10 @@ int bind_count(char *why, size_t size);
 /* Makes the planned device current and creates its context. 0 or a status: STATUS_DEVICE if it
  * is not the planned one, STATUS_CUDA. */
 int bind_select(const struct env *env, struct device *d, struct err *e);
+
+/* Appends the UUID of each GPU that CUDA shows, in its order, one a line; creates no context. 0
+ * or STATUS_CUDA; STATUS_BACKEND if there is no GPU or no CUDA in this build. */
+int bind_order(struct buf *out, struct err *e);
 
 /* For a rank without a GPU. */
 void bind_none(struct device *d);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "worker/bench.h"
+#include "worker/bind.h"
 #include "worker/join.h"
 #include "worker/join_nccl.h"
 #include "worker/status.h"
@@ -169,6 +170,21 @@ static int fail(int status, const struct err *e)
     return status;
 }
 
+/* For the launcher, which never loads CUDA. */
+static int probe(void)
+{
+    struct err e = {0};
+    struct buf text;
+    buf_init(&text, 0);
+    int status = bind_order(&text, &e);
+    if (status)
+        fail(status, &e);
+    else
+        print(&text);
+    buf_fini(&text);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct worker w = {0};
@@ -188,6 +204,8 @@ int main(int argc, char **argv)
         buf_fini(&text);
         return 0;
     }
+    if (w.options.probe)
+        return probe();
     if (env_read(&w.env, from_environment, NULL, &e) < 0)
         return fail(err_exit_status(e.code), &e);
     result_init(&w.result);

@@ -37,6 +37,7 @@
     X(INJECT, "inject", 0, "SPEC", "make a fault, to see it named (README)")                   \
     X(NCCL, "nccl", 0, "PATH", "the libnccl to load (libnccl.so.2)")                           \
     X(HELP, "help", 'h', "", "this text")                                                      \
+    X(PROBE, "probe", 0, "", "print the GPUs' UUIDs in CUDA's own order, test nothing")        \
     X(VERSION, "version", 0, "", "the version")
 
 enum option {
@@ -344,6 +345,9 @@ static int apply(struct options *o, enum option id, const char *value, struct er
         return 0;
     case OPTION_HELP:
         o->help = true;
+        return 0;
+    case OPTION_PROBE:
+        o->probe = true;
         return 0;
     case OPTION_VERSION:
         o->version = true;

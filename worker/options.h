@@ -42,6 +42,7 @@ struct inject {
 
 struct options {
     bool help, version;
+    bool probe; /* answer muster's question about CUDA's order */
     enum backend_choice backend;
     uint64_t sizes[OPTIONS_SIZES_MAX]; /* from --sizes; nsizes 0 = not given */
     unsigned nsizes;
