@@ -19,6 +19,11 @@
 
 static struct err err;
 
+/* Of the leak checker, where there is one: hwloc 2.9 loses the object that it was reading when
+ * a file ends. */
+void __lsan_disable(void) __attribute__((weak));
+void __lsan_enable(void) __attribute__((weak));
+
 static void expect_cpus(const struct cpu_set *s, const char *want)
 {
     struct buf b;
@@ -94,7 +99,12 @@ static void expect_failure(const char *words)
     struct topology t;
     char **before = environ;
     err = (struct err){0};
-    assert_int_equal(topology_load(NULL, 0, NULL, &t, &err), -1);
+    if (__lsan_disable)
+        __lsan_disable();
+    int rc = topology_load(NULL, 0, NULL, &t, &err);
+    if (__lsan_enable)
+        __lsan_enable();
+    assert_int_equal(rc, -1);
     assert_int_equal(err.code, ERR_UNAVAILABLE);
     if (!strstr(err.text, words))
         fail_msg("'%s' lacks '%s'", err.text, words);
