@@ -75,7 +75,6 @@ int facts_gather_gpus(struct facts *facts, enum probe_source *found, struct err 
         return -1;
     }
     if (*found == PROBE_NO_INVENTORY) {
-        log_debug("facts", "no GPU inventory: %s", why->text);
         free(inventory);
         return 0;
     }
@@ -97,6 +96,8 @@ int facts_gather(bool needs_gpus, struct facts *out, struct err *e)
     struct err why;
     if (needs_gpus && facts_gather_gpus(out, &found, &why, e) < 0)
         return -1;
+    if (needs_gpus && found == PROBE_NO_INVENTORY)
+        log_warn("facts", "no GPU inventory: %s", why.text);
     const char *python = facts_getenv(out, "PYTHON");
     out->python = python && *python ? python : "python3";
     out->host = host_name();
