@@ -20,7 +20,7 @@ struct pipe_end {
     struct child *child;
     int fd; /* -1 = ended */
     struct output_stream *stream;
-    uv_poll_t poll;
+    struct watch watch;
 };
 
 struct child {
@@ -28,34 +28,11 @@ struct child {
     uint32_t local_rank;
     pid_t pid;
     int pidfd;
-    bool is_running, is_paused, is_closing;
-    int nhandles;
-    uv_poll_t exit;
+    bool is_running, is_paused;
+    struct watch exit;
     struct pipe_end pipes[OUTPUT_FD_COUNT];
     char *tail;
 };
-
-static void maybe_finish(struct child *c)
-{
-    if (!c->is_closing || c->nhandles > 0)
-        return;
-    free(c->tail);
-    free(c);
-}
-
-static void on_pipe_closed(uv_handle_t *handle)
-{
-    struct pipe_end *end = handle->data;
-    end->child->nhandles--;
-    maybe_finish(end->child);
-}
-
-static void on_exit_closed(uv_handle_t *handle)
-{
-    struct child *c = handle->data;
-    c->nhandles--;
-    maybe_finish(c);
-}
 
 /* ---- pipes ---- */
 
@@ -71,7 +48,7 @@ static void pipe_end(struct pipe_end *end)
         return;
     if (end == &end->child->pipes[OUTPUT_ERR])
         keep_tail(end->child);
-    uv_close((uv_handle_t *)&end->poll, on_pipe_closed);
+    watch_forget(&end->watch);
     close(end->fd);
     end->fd = -1;
     output_stream_end(end->stream);
@@ -98,11 +75,9 @@ static bool pipe_read(struct pipe_end *end)
     return false;
 }
 
-static void on_readable(uv_poll_t *poll, int status, int events)
+static void on_readable(void *ctx)
 {
-    (void)status;
-    (void)events;
-    struct pipe_end *end = poll->data;
+    struct pipe_end *end = ctx;
     struct child *c = end->child;
     pipe_read(end);
     if (have_streams_ended(c))
@@ -111,17 +86,15 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         c->host->on_full(c->host->ctx);
 }
 
-static void pipe_open(struct child *c, enum output_fd which, uint32_t rank, int fd, int log_fd)
+static int pipe_open(struct child *c, enum output_fd which, uint32_t rank, int fd, int log_fd,
+                     struct err *e)
 {
     struct pipe_end *end = &c->pipes[which];
     end->child = c;
     end->fd = fd;
     end->stream = output_stream_new(c->host->output, which, rank, c->local_rank, log_fd,
                                     which == OUTPUT_ERR);
-    uv_poll_init(c->host->loop, &end->poll, fd);
-    end->poll.data = end;
-    c->nhandles++;
-    uv_poll_start(&end->poll, UV_READABLE, on_readable);
+    return watch_start(c->host->watches, &end->watch, fd, on_readable, end, e);
 }
 
 /* What the worker wrote before it died is in the pipes already: take it before its death is
@@ -154,15 +127,13 @@ static bool read_status(struct child *c, struct worker_end *end)
     return true;
 }
 
-static void on_exited(uv_poll_t *poll, int status, int events)
+static void on_exited(void *ctx)
 {
-    (void)status;
-    (void)events;
-    struct child *c = poll->data;
+    struct child *c = ctx;
     struct worker_end end;
     if (!read_status(c, &end))
         return;
-    uv_poll_stop(poll);
+    watch_stop(c->host->watches, &c->exit, c->pidfd);
     c->is_running = false;
     bool had_streams = !have_streams_ended(c);
     read_rest(c);
@@ -173,7 +144,16 @@ static void on_exited(uv_poll_t *poll, int status, int events)
         c->host->on_streams_ended(c->host->ctx, c->local_rank);
 }
 
-struct child *child_new(struct child_host *host, const struct child_start *start)
+static void child_free(struct child *c)
+{
+    child_close_streams(c);
+    watch_forget(&c->exit);
+    close(c->pidfd);
+    free(c->tail);
+    free(c);
+}
+
+struct child *child_new(struct child_host *host, const struct child_start *start, struct err *e)
 {
     struct child *c = mem_alloc(1, sizeof *c);
     c->host = host;
@@ -181,13 +161,15 @@ struct child *child_new(struct child_host *host, const struct child_start *start
     c->pid = start->pid;
     c->pidfd = start->pidfd;
     c->is_running = true;
-    pipe_open(c, OUTPUT_OUT, start->rank, start->out, start->log_out);
-    pipe_open(c, OUTPUT_ERR, start->rank, start->err, start->log_err);
-    uv_poll_init(host->loop, &c->exit, c->pidfd);
-    c->exit.data = c;
-    c->nhandles++;
-    uv_poll_start(&c->exit, UV_READABLE, on_exited);
-    return c;
+    int rc = pipe_open(c, OUTPUT_OUT, start->rank, start->out, start->log_out, e);
+    int rc_err = pipe_open(c, OUTPUT_ERR, start->rank, start->err, start->log_err, e);
+    if (rc == 0 && rc_err == 0
+        && watch_start(host->watches, &c->exit, c->pidfd, on_exited, c, e) == 0)
+        return c;
+    child_kill(c, SIGKILL); /* what cannot be watched must not run */
+    waitid((idtype_t)P_PIDFD, (id_t)c->pidfd, &(siginfo_t){0}, WEXITED);
+    child_free(c);
+    return NULL;
 }
 
 pid_t child_pid(const struct child *c)
@@ -216,10 +198,11 @@ void child_pause(struct child *c, bool is_paused)
         struct pipe_end *end = &c->pipes[which];
         if (end->fd < 0)
             continue;
+        struct err e;
         if (is_paused)
-            uv_poll_stop(&end->poll);
-        else
-            uv_poll_start(&end->poll, UV_READABLE, on_readable);
+            watch_stop(c->host->watches, &end->watch, end->fd);
+        else if (watch_start(c->host->watches, &end->watch, end->fd, on_readable, end, &e) < 0)
+            log_error("child", "%s", e.text);
     }
 }
 
@@ -231,10 +214,7 @@ void child_close_streams(struct child *c)
 
 void child_reap(struct child *c)
 {
-    child_close_streams(c);
     siginfo_t info;
     waitid((idtype_t)P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOHANG);
-    uv_close((uv_handle_t *)&c->exit, on_exit_closed);
-    close(c->pidfd);
-    c->is_closing = true;
+    child_free(c);
 }

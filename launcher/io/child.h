@@ -8,14 +8,14 @@
 #define MUSTER_LAUNCHER_IO_CHILD_H
 
 #include <sys/types.h>
-#include <uv.h>
 
 #include "launcher/core/event.h"
 #include "launcher/io/output.h"
+#include "launcher/io/watch.h"
 
 /* What all children of a node share; outlives them. */
 struct child_host {
-    uv_loop_t *loop;
+    struct watch_set *watches;
     struct output *output;
     char *slab; /* read buffer */
     size_t slab_size;
@@ -36,7 +36,10 @@ struct child_start {
     int log_out, log_err; /* -1 = none; likewise */
 };
 
-struct child *child_new(struct child_host *host, const struct child_start *start);
+/* Owns what start names from here on, also on failure: then NULL with ERR_SYSTEM, and the
+ * process is gone. */
+struct child *child_new(struct child_host *host, const struct child_start *start,
+                        struct err *e);
 
 pid_t child_pid(const struct child *c);
 
@@ -52,8 +55,8 @@ void child_pause(struct child *c, bool is_paused);
 /* Ends the pipes although somebody may still hold them. on_streams_ended is not called. */
 void child_close_streams(struct child *c);
 
-/* Collects the zombie, closes everything; the child frees itself once its handles are closed. A
- * process that is still running is left behind. */
+/* Collects the zombie and frees the child. Not from within one of its callbacks. A process that
+ * is still running is left behind. */
 void child_reap(struct child *c);
 
 #endif

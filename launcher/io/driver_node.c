@@ -17,15 +17,9 @@
 #include "launcher/io/job_files.h"
 #include "launcher/io/say.h"
 #include "launcher/io/spawn.h"
+#include "launcher/io/watch.h"
 
 enum { SLAB_BYTES = 64 * 1024 };
-
-/* The pipe through which workers report a failed exec. */
-struct exec_pipe {
-    struct driver_node *driver;
-    uv_poll_t poll;
-    int read, write; /* write -1 = all workers have been forked */
-};
 
 struct driver_node {
     uv_loop_t *loop;
@@ -38,7 +32,9 @@ struct driver_node {
     struct effects effects;
 
     uv_timer_t timer;
-    struct exec_pipe *exec; /* of this generation */
+    struct watch_set *watches;
+    struct watch exec_watch;
+    int exec_read, exec_write; /* through which workers report a failed exec; -1 = closed */
     int nhandles;
     bool is_sweeping, has_orphan_news, has_spawn_failed;
     struct spawn_refusal said; /* what has been said: once is enough */
@@ -132,22 +128,20 @@ static void read_exec_failures(struct driver_node *d)
 {
     struct spawn_failure failure;
     ssize_t n = -1;
-    while (d->exec
-           && (n = read(d->exec->read, &failure, sizeof failure)) == (ssize_t)sizeof failure) {
+    while (d->exec_read >= 0
+           && (n = read(d->exec_read, &failure, sizeof failure)) == (ssize_t)sizeof failure) {
         struct event ev = {.type = EV_SPAWN_FAILED};
         ev.u.spawn_failed.local_rank = failure.local_rank;
         ev.u.spawn_failed.sys = failure.sys;
         post(d, &ev);
     }
     if (n == 0)
-        uv_poll_stop(&d->exec->poll); /* every worker has executed */
+        watch_stop(d->watches, &d->exec_watch, d->exec_read); /* every worker has executed */
 }
 
-static void on_exec_pipe(uv_poll_t *poll, int status, int events)
+static void on_exec_pipe(void *ctx)
 {
-    (void)status;
-    (void)events;
-    read_exec_failures(((struct exec_pipe *)poll->data)->driver);
+    read_exec_failures(ctx);
 }
 
 static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_end *end,
@@ -190,47 +184,32 @@ static int open_pipe(int fds[2], bool is_read_nonblocking, struct err *e)
     return 0;
 }
 
-static void maybe_finish(struct driver_node *d);
-
-static void on_exec_closed(uv_handle_t *handle)
-{
-    struct exec_pipe *exec = handle->data;
-    exec->driver->nhandles--;
-    maybe_finish(exec->driver);
-    free(exec);
-}
-
 static int open_exec_pipe(struct driver_node *d, struct err *e)
 {
     int fds[2];
     if (open_pipe(fds, true, e) < 0)
         return -1;
-    struct exec_pipe *exec = mem_alloc(1, sizeof *exec);
-    *exec = (struct exec_pipe){.driver = d, .read = fds[0], .write = fds[1]};
-    uv_poll_init(d->loop, &exec->poll, exec->read);
-    exec->poll.data = exec;
-    uv_poll_start(&exec->poll, UV_READABLE, on_exec_pipe);
-    d->nhandles++;
-    d->exec = exec;
-    return 0;
+    d->exec_read = fds[0];
+    d->exec_write = fds[1];
+    return watch_start(d->watches, &d->exec_watch, d->exec_read, on_exec_pipe, d, e);
 }
 
 /* Once the last worker is forked: from now on the end of file means that all have executed. */
 static void close_exec_write(struct driver_node *d)
 {
-    if (d->exec->write >= 0)
-        close(d->exec->write);
-    d->exec->write = -1;
+    if (d->exec_write >= 0)
+        close(d->exec_write);
+    d->exec_write = -1;
 }
 
 static void end_exec_pipe(struct driver_node *d)
 {
-    if (!d->exec)
-        return;
     close_exec_write(d);
-    uv_close((uv_handle_t *)&d->exec->poll, on_exec_closed);
-    close(d->exec->read);
-    d->exec = NULL;
+    if (d->exec_read < 0)
+        return;
+    watch_forget(&d->exec_watch);
+    close(d->exec_read);
+    d->exec_read = -1;
 }
 
 /* A script that is missing: the interpreter would say so with a status of its own. */
@@ -275,7 +254,9 @@ static int prepare(struct driver_node *d, struct err *e)
     d->pids = mem_alloc(d->nchildren, sizeof *d->pids);
     d->npids = 0;
     end_exec_pipe(d); /* of a generation that was prepared and never started */
-    return open_exec_pipe(d, e);
+    if (!d->watches)
+        d->host.watches = d->watches = watch_set_new(d->loop, e);
+    return d->watches ? open_exec_pipe(d, e) : -1;
 }
 
 static void apply_prepare(struct driver_node *d)
@@ -341,7 +322,7 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     struct spawn_refusal refusal = {0, 0};
     struct child_start start = {.local_rank = local_rank, .rank = rank};
     int out[2] = {-1, -1}, err[2] = {-1, -1}, logs[2];
-    assert(d->exec); /* PREPARE comes before SPAWN, REAP after it */
+    assert(d->exec_write >= 0); /* PREPARE comes before SPAWN, REAP after it */
     if (job_files_open(&d->files, rank, &logs[0], &logs[1], e) < 0)
         return -1;
     if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0) {
@@ -352,7 +333,7 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
         s.in = input_of(d, rank);
         s.out = out[1];
         s.err = err[1];
-        s.exec_pipe = d->exec->write;
+        s.exec_pipe = d->exec_write;
         s.local_rank = local_rank;
         s.mem_node = w->mem_node;
         s.cpus = w->cpus && cpu_set_parse(str_from(w->cpus), &cpus) == 0 ? &cpus : NULL;
@@ -364,7 +345,9 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
             start.err = err[0];
             start.log_out = logs[0];
             start.log_err = logs[1];
-            d->children[local_rank] = child_new(&d->host, &start);
+            d->children[local_rank] = child_new(&d->host, &start, e);
+            if (!d->children[local_rank])
+                return -1;
             d->pids[d->npids++] = start.pid;
             d->is_sorted = false;
             say_refusal(d, rank, &refusal);
@@ -535,6 +518,7 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->loop = loop;
     d->opt = opt;
     d->facts = facts;
+    d->exec_read = d->exec_write = -1;
     spawn_init(&d->spawn);
     d->spawn.nofile = *nofile;
     d->up = *up;
@@ -548,7 +532,6 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->output = output_new(loop, prefix_of(opt, facts), facts->host, &events);
     log_set_sink(on_log, d->output);
     d->host = (struct child_host){
-        .loop = loop,
         .output = d->output,
         .slab = mem_realloc(NULL, SLAB_BYTES,
                             1), /* not zeroed: no page is touched before it is used */
@@ -592,6 +575,8 @@ static void on_handle_closed(uv_handle_t *handle)
 void driver_node_close(struct driver_node *d)
 {
     end_exec_pipe(d);
+    if (d->watches)
+        watch_set_close(d->watches);
     log_set_sink(say_log, NULL);
     output_close(d->output);
     d->output = NULL;

@@ -77,8 +77,9 @@ static void start(struct stage *s, const char *script)
     dup2(fds[1], STDOUT_FILENO);
     close(fds[1]);
     const struct output_events events = {s, on_blocked, on_reader_gone};
+    struct err e;
     s->host = (struct child_host){
-        .loop = &s->loop,
+        .watches = watch_set_new(&s->loop, &e),
         .output = output_new(&s->loop, NULL, "box", &events),
         .slab = mem_alloc(65536, 1),
         .slab_size = 65536,
@@ -106,14 +107,14 @@ static void start(struct stage *s, const char *script)
     getrlimit(RLIMIT_NOFILE, &spawn.nofile);
     struct child_start child = {
         .local_rank = 7, .rank = 7, .out = out[0], .err = err[0], .log_out = -1, .log_err = -1};
-    struct err e;
     assert_int_equal(spawn_start(&spawn, &child.pid, &child.pidfd, &e), 0);
     close(spawn.in);
     close(out[1]);
     close(err[1]);
     close(exec_pipe[0]);
     close(exec_pipe[1]);
-    s->child = child_new(&s->host, &child);
+    s->child = child_new(&s->host, &child, &e);
+    assert_non_null(s->child);
 }
 
 static void finish(struct stage *s)
@@ -121,6 +122,7 @@ static void finish(struct stage *s)
     if (s->child)
         child_reap(s->child);
     s->child = NULL;
+    watch_set_close(s->host.watches);
     output_close(s->host.output);
     uv_run(&s->loop, UV_RUN_DEFAULT);
     dup2(s->real, STDOUT_FILENO);
