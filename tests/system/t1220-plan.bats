@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# muster plan: what run would do with the same words; nothing is started, nothing is left.
+# bats file_tags=launcher
+
+load helpers
+load devices
+
+json() { # expression over j: prints it
+  python3 -c 'import json, sys; j = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1" <<<"$output"
+}
+gpus_by_rank() {
+  json '[[(g["index"], g["cuda"]) for g in w["gpus"]] for w in j["workers"]]'
+}
+
+@test "each rank's GPU, CUDA's name for it, argv, environment, origins" {
+  gpus_are N4
+  printf '#!/bin/sh\necho >>started\n' >train.sh
+  chmod +x train.sh
+  PET_MAX_RESTARTS=2 MUSTER_GPUS=2,0 run_muster plan --grace 5 ./train.sh --lr "0 1"
+  expect_status 0
+  not_started
+  for word in "2 workers on 1 node, binding shared; nothing was started" "./train.sh --lr '0 1'" \
+    "0    2  $U2  00000000:B3:00.0  cuda:0" "1    0  $U0  00000000:17:00.0  cuda:1" \
+    "any free port"; do
+    expect_in "$output" "$word"
+  done
+  [[ $output =~ WORLD_SIZE\ +2 && $output =~ CUDA_VISIBLE_DEVICES\ +2,0 && $output =~ LOCAL_RANK\ +0,\ 1 ]]
+  [[ $output =~ --grace\ 5s\ +command\ line && $output =~ --gpus\ 2,0\ +MUSTER_GPUS ]]
+  [[ $output =~ --max-restarts\ 2\ +PET_MAX_RESTARTS && $output =~ defaults:.*procs-per-gpu ]]
+}
+
+@test "what the plan says of each rank's environment is what run gives" {
+  gpus_are N4
+  local mode name
+  for mode in shared isolated isolated-virtual rotated; do
+    run_muster plan --json --binding $mode --gpus 3,1 --master-port 29999 --rdzv-id job env
+    expect_status 0
+    json '"\n".join("%d %s=%s" % (w["rank"], k, v) for w in j["workers"] for k, v in w["environment"].items())' |
+      grep -v ERROR_FILE | sort >planned
+    run_muster run --binding $mode --gpus 3,1 --rdzv-id job --prefix '{rank} ' env
+    expect_status 0
+    for name in $(cut -d' ' -f2 planned | cut -d= -f1 | sort -u); do
+      grep -E "^[01] $name=" <<<"$output" | sed 's/MASTER_PORT=.*/MASTER_PORT=29999/'
+    done | sort >given
+    diff planned given
+  done
+}
+
+@test "what an outer launcher left is hidden, and the plan lists it" {
+  gpus_are N4
+  SLURM_PROCID=3 OMPI_COMM_WORLD_RANK=5 run_muster plan -n 1 true
+  expect_status 0
+  expect_in "$output" "hidden from workers"
+  expect_in "$output" "SLURM_PROCID=3"
+  expect_in "$output" "OMPI_COMM_WORLD_RANK=5"
+  expect_not_in "$output" "HOME="
+  run_muster plan -v -n 1 true
+  expect_in "$output" "passed on unchanged"
+  expect_in "$output" "HOME="
+}
+
+@test "log paths are said and no folder is made" {
+  gpus_are N4
+  run_muster plan --log-dir logs --rdzv-id night -n 2 true
+  expect_status 0
+  expect_in "$output" "logs/night/0/rank-<rank>.out"
+  run_muster plan --json --log-dir logs --rdzv-id night -n 2 true
+  [[ $(json '[w["stderr"] for w in j["workers"]]') == "['logs/night/0/rank-0.err', 'logs/night/0/rank-1.err']" ]]
+  [[ ! -e logs ]]
+  mkdir tmp
+  TMPDIR=$PWD/tmp run_muster plan -n 2 --binding none true
+  expect_status 0
+  [[ -z $(ls tmp) ]]
+}
+
+@test "refused as run refuses: GPU, program, option" {
+  gpus_are N4
+  local words want said
+  for words in "--gpus 9 true" "no-such-program" "./none.py" "--grace x true" "-n 9 true" "$PWD"; do
+    # shellcheck disable=SC2086 # words
+    run_muster run $words
+    want=$status said=$stderr
+    # shellcheck disable=SC2086
+    run_muster plan $words
+    [[ $status -eq $want && $want -ne 0 && $stderr == "$said" && -z $output ]] ||
+      { printf '%s: run %s %s\nplan %s %s\n' "$words" "$want" "$said" "$status" "$stderr"; return 1; }
+  done
+}
+
+@test "warnings are said on standard error, and stand in the JSON" {
+  gpus_are N4
+  CUDA_VISIBLE_DEVICES=1,7 run_muster plan --json true
+  expect_status 0
+  expect_in "$stderr" 'stops reading at "7"'
+  [[ $(json '[w["class"] for w in j["warnings"]]') == "['W_TRUNC']" ]]
+}
+
+@test "several GPUs a worker, several workers a GPU, no GPU" {
+  gpus_are N4
+  run_muster plan --json --gpus-per-proc 2 true
+  [[ $(gpus_by_rank) == "[[(0, 0), (1, 1)], [(2, 2), (3, 3)]]" ]]
+  run_muster plan --json --gpus 1 --procs-per-gpu 2 true
+  [[ $(gpus_by_rank) == "[[(1, 0)], [(1, 0)]]" ]]
+  run_muster plan --json --gpus none -n 2 true
+  [[ $(gpus_by_rank) == "[[], []]" ]]
+  run_muster plan --gpus none -n 2 true
+  expect_in "$output" "no GPU"
+}
+
+@test "every option has a value and an origin in the JSON" {
+  gpus_are N4
+  MUSTER_TIMEOUT=90 run_muster plan --json -n 2 -v true
+  expect_status 0
+  [[ $(json 'j["options"]["nproc-per-node"], j["options"]["timeout"]') == \
+    "({'value': '2', 'from': 'command line'}, {'value': '90s', 'from': 'MUSTER_TIMEOUT'})" ]]
+  [[ $(json 'j["options"]["grace"]') == "{'value': '25s', 'from': 'default'}" ]]
+}
+
+@test "--json is no option of run" {
+  run_muster run --json true
+  expect_status 2
+  expect_in "$stderr" "--json is for muster plan"
+}
+
+@test "bytes that are no UTF-8, and codes of a terminal, break nothing" {
+  gpus_are N4
+  SLURM_PROCID=$'\xff\x01' CUDA_VISIBLE_DEVICES=$'0,\xfe' run_muster plan --json true
+  expect_status 0
+  [[ $(json 'j["world_size"]') == 1 ]]
+  SLURM_PROCID=$'\x1b[2J' run_muster plan true
+  expect_not_in "$output" $'\x1b'
+  CUDA_VISIBLE_DEVICES=$'0,\x1b[2J' run_muster gpus
+  expect_not_in "$output" $'\x1b'
+}
