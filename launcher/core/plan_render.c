@@ -124,7 +124,7 @@ static void add_cpus(const struct worker_plan *w, struct buf *out)
 {
     buf_addf(out, "  %s", w->cpus ? w->cpus : "any");
     if (w->cpus && w->mem_node >= 0)
-        buf_addf(out, ", memory of node %d", w->mem_node);
+        buf_addf(out, " (node %d)", w->mem_node);
 }
 
 static bool has_cpus(const struct node_plan *plan)
@@ -141,7 +141,7 @@ static void add_ranks(const struct plan_view *v, struct buf *out)
     bool is_bound = has_cpus(plan);
     buf_addf(out, "\nnode %u, host %s\n  rank  GPU  %-40s  %-16s  in CUDA%s\n",
              plan->order.node_rank, v->facts->host, "UUID", "PCI bus id",
-             is_bound ? "  CPUs" : "");
+             is_bound ? "  CPUs (memory)" : "");
     for (uint32_t r = 0; r < plan->order.nworkers; r++) {
         for (int k = 0; k < plan->choice.gpus_per_proc; k++) {
             if (k == 0)

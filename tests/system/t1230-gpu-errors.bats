@@ -24,7 +24,7 @@ load devices
 @test "E_SYNTAX: each of many spellings that are none names the word" {
   gpus_are N4
   local spec
-  for spec in "0;1" 0, -1 01 "[0,1]" 0-1-2 cuda:0 pci:65 ^ auto:x N:2; do
+  for spec in "0;1" "0," -1 01 "[0,1]" 0-1-2 cuda:0 pci:65 ^ auto:x N:2; do
     refused --gpus="$spec" -- "--gpus"
   done
 }

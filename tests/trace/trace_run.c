@@ -4,9 +4,9 @@
  *
  * A trace: '#' comments; one line "machine job|node KEY=NUMBER..." (nodes, nproc, plan,
  * max_restarts, grace_ms, timeout_ms, beat_ms); then steps, each ended by an empty line:
- * events as event_parse reads them, "----", and the effects of all of them as effect_format prints them.
- * After the effects comes "deadline MS" if it has changed ("-" = none), and how it ended once
- * it has.
+ * events as event_parse reads them, "----", and the effects of all of them as effect_format
+ * prints them. After the effects comes "deadline MS" if it has changed ("-" = none), and how it
+ * ended once it has.
  */
 #include <assert.h>
 #include <stdio.h>
