@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs what README.md shows, and compares.
 
-    readme_blocks.py README BIN console    blocks ```console: each "$ command", its output compared
+    readme_blocks.py README BIN console    blocks ```console: each "$ command", its output compared;
+                                           ```console four GPUs: the same on four GPUs from a file
     readme_blocks.py README BIN sh         blocks ```sh test: each line must succeed
     readme_blocks.py README BIN --update   rewrites the outputs of the console blocks
 
@@ -15,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 
-BLOCK = re.compile(r"^```(console|sh test)\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^```(console(?: four GPUs)?|sh test)\n(.*?)^```$", re.M | re.S)
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FAKE = os.path.join(ROOT, "tests/vectors/devices/inventories.json") + ":N4"
 
 
 def shape(text):
@@ -35,15 +37,15 @@ def environment(bin_dir, **more):
     return env
 
 
-def console(block, bin_dir):
+def console(block, bin_dir, has_gpus):
     """[(command, expected text, actual text)] of one block."""
-    out = []
+    out, more = [], {"MUSTER_FAKE_GPUS": FAKE} if has_gpus else {}
     script, parts = "", re.split(r"^\$ (.*)\n", block, flags=re.M)[1:]
     for command, expected in zip(parts[::2], parts[1::2]):
         if command == "echo $?":
             actual = f"{status}\n"
         else:
-            run = subprocess.run(["bash", "-c", command], cwd=ROOT, env=environment(bin_dir), text=True, timeout=100,
+            run = subprocess.run(["bash", "-c", command], cwd=ROOT, env=environment(bin_dir, **more), text=True, timeout=100,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
             actual, status = run.stdout, run.returncode
         out.append((command, expected, actual))
@@ -52,7 +54,6 @@ def console(block, bin_dir):
 
 def run_lines(block, bin_dir):
     bad = 0
-    fake = os.path.join(ROOT, "tests/vectors/devices/inventories.json") + ":N4"
     with tempfile.TemporaryDirectory() as folder:
         os.makedirs(folder + "/my/package")
         for name in ("train.py", "my/package/__main__.py"):
@@ -60,7 +61,7 @@ def run_lines(block, bin_dir):
                 f.write("import os\nprint(os.environ['RANK'], os.environ['WORLD_SIZE'])\n")
         for line in filter(None, (x.split("   #")[0].strip() for x in block.splitlines())):
             run = subprocess.run(["bash", "-c", line], cwd=folder, text=True, timeout=100, stdin=subprocess.DEVNULL,
-                                 env=environment(bin_dir, MUSTER_FAKE_GPUS=fake), stdout=subprocess.PIPE,
+                                 env=environment(bin_dir, MUSTER_FAKE_GPUS=FAKE), stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT)
             if run.returncode != 0 or not run.stdout.strip():
                 print(f"'{line}' ended with {run.returncode}: {run.stdout}")
@@ -73,8 +74,8 @@ def main():
     text = open(readme).read()
     seen = bad = 0
     for kind, block in BLOCK.findall(text):
-        if kind == "console" and what != "sh":
-            for command, expected, actual in console(block, bin_dir):
+        if kind.startswith("console") and what != "sh":
+            for command, expected, actual in console(block, bin_dir, kind.endswith("GPUs")):
                 seen += 1
                 if what == "--update":
                     text = text.replace(f"$ {command}\n{expected}", f"$ {command}\n{actual}", 1)
