@@ -4,9 +4,9 @@
  * happens: frames come once and in order, a worker's exit comes after its start and before its
  * reaping.
  *
- * Input: 4 bytes (nodes and restarts, workers, grace, beats and limit), then one byte a step:
- * low 4 bits what, high 4 bits where. At the end all that is pending happens, and the job must
- * come to its end with nobody left.
+ * Input: 4 bytes (nodes, restarts and whether it is a plan only, workers, grace, beats and
+ * limit), then one byte a step: low 4 bits what, high 4 bits where. At the end all that is
+ * pending happens, and the job must come to its end with nobody left.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -176,6 +176,7 @@ static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint
         event_queue_push(&s->inbox, &ev);
         return;
     case FX_SPAWN:
+        assert(!f->setup.options.is_plan);
         spawn(f, s, fx->u.spawn.local_rank, where);
         return;
     case FX_KILL:
@@ -452,6 +453,7 @@ static void make(struct fuzz *f, const uint8_t *head)
     f->nworkers = 1 + head[1] % WORKERS_MAX;
     setup_init(&f->setup, f->nworkers);
     f->setup.options.max_restarts = head[0] / NODES_MAX % 4;
+    f->setup.options.is_plan = head[0] >= 0xc0;
     f->setup.options.grace_ms = head[2] % 4 ? (uint64_t)head[2] * 100 : 0;
     f->setup.options.timeout_ms = head[3] & 2 ? (uint64_t)head[3] * 100 : 0;
     uint64_t beat_ms = head[3] & 1 ? 2000 : 0;
