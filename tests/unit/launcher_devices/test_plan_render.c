@@ -102,8 +102,8 @@ static void text_has_who_where_and_why(void **state)
         "3 workers on 1 node, binding isolated; nothing was started",
         "which is /bin/train",
         "logs      /logs/j/0/rank-<rank>.out and .err",
-        "0    2  GPU-7c22aa01-0000-4000-8000-00000000000c  00000000:B3:00.0  cuda:0   "
-        "0-7 (node 1)",
+        "0    2  GPU-7c22aa01-0000-4000-8000-00000000000c  00000000:B3:00.0  cuda:0",
+        "00000000:B3:00.0  cuda:0   0-7 (node 1)",
         "2    1  GPU-1f9b10d2-0000-4000-8000-00000000000b  00000000:65:00.0  cuda:0   any",
         "--grace 9s                       MUSTER_GRACE",
         "--log-dir /logs                  PET_LOG_DIR",
