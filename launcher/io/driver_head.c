@@ -16,6 +16,7 @@
 #include "launcher/core/note.h"
 #include "launcher/io/driver_node.h"
 #include "launcher/io/pump.h"
+#include "launcher/io/say.h"
 #include "launcher/io/signals.h"
 #include "rendezvous/port.h"
 
@@ -117,14 +118,9 @@ static void apply(struct driver_head *d, const struct effect *fx)
     case FX_SEND:
         driver_node_receive(d->local, &fx->u.send.frame);
         return;
-    case FX_NOTE: {
-        struct buf words;
-        buf_init(&words, 0);
-        note_format(&fx->u.note, &words);
-        log_line(note_level(&fx->u.note), "job", "%s", buf_str(&words));
-        buf_fini(&words);
+    case FX_NOTE:
+        say_note("job", &fx->u.note);
         return;
-    }
     case FX_STORE_GATE:
         port_gate_close(d->port);
         return;
@@ -158,13 +154,7 @@ static bool step(void *ctx)
     struct event ev;
     if (!event_queue_pop(&d->queue, &ev))
         return false;
-    if (log_is_on(LOG_DEBUG)) {
-        struct buf text;
-        buf_init(&text, 0);
-        event_format(&ev, &text);
-        log_debug("job", "%s", buf_str(&text));
-        buf_fini(&text);
-    }
+    say_event("job", &ev);
     effects_clear(&d->effects);
     job_step(d->job, &ev, &d->effects);
     for (size_t i = 0; i < d->effects.len; i++)

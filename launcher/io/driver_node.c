@@ -222,15 +222,6 @@ static int check_script(const struct driver_node *d, const struct node_plan *pla
     return err_set(e, ERR_NOT_FOUND, "%s: no such program", script);
 }
 
-static void say_note(const struct note *note)
-{
-    struct buf words;
-    buf_init(&words, 0);
-    note_format(note, &words);
-    log_line(note_level(note), "node", "%s", buf_str(&words));
-    buf_fini(&words);
-}
-
 static int prepare(struct driver_node *d, struct err *e)
 {
     const struct node_plan *plan = node_plan(d->node);
@@ -305,10 +296,10 @@ static int input_of(const struct driver_node *d, uint32_t rank)
 static void say_refusal(struct driver_node *d, uint32_t rank, const struct spawn_refusal *r)
 {
     if (r->cpus && !d->said.cpus)
-        say_note(
-            &(struct note){.id = NOTE_CPU_REFUSED, .rank = rank, .text = strerror(r->cpus)});
+        say_note("node", &(struct note){
+                             .id = NOTE_CPU_REFUSED, .rank = rank, .text = strerror(r->cpus)});
     if (r->memory && !d->said.memory)
-        say_note(&(struct note){.id = NOTE_MEM_POLICY, .text = strerror(r->memory)});
+        say_note("node", &(struct note){.id = NOTE_MEM_POLICY, .text = strerror(r->memory)});
     d->said.cpus = d->said.cpus ? d->said.cpus : r->cpus;
     d->said.memory = d->said.memory ? d->said.memory : r->memory;
 }
@@ -405,7 +396,7 @@ static void apply(struct driver_node *d, const struct effect *fx)
         d->up.send(d->up.ctx, &fx->u.send.frame);
         return;
     case FX_NOTE:
-        say_note(&fx->u.note);
+        say_note("node", &fx->u.note);
         return;
     case FX_PREPARE:
         apply_prepare(d);
@@ -473,13 +464,7 @@ static bool step(void *ctx)
     struct event ev;
     if (!event_queue_pop(&d->queue, &ev))
         return false;
-    if (log_is_on(LOG_DEBUG)) {
-        struct buf text;
-        buf_init(&text, 0);
-        event_format(&ev, &text);
-        log_debug("node", "%s", buf_str(&text));
-        buf_fini(&text);
-    }
+    say_event("node", &ev);
     effects_clear(&d->effects);
     node_step(d->node, &ev, &d->effects);
     for (size_t i = 0; i < d->effects.len; i++)

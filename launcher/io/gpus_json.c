@@ -1,4 +1,5 @@
 #include "launcher/io/gpus_json.h"
+#include "launcher/io/json_text.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -7,22 +8,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* null for what is not known. Text of the environment need not be UTF-8: what is not becomes
- * '?'. */
+/* null for what is not known. */
 static json_t *text(const char *s)
 {
-    if (!s || !*s)
-        return json_null();
-    json_t *j = json_string(s);
-    if (j)
-        return j;
-    char *plain = mem_strdup(s);
-    for (char *p = plain; *p; p++)
-        if ((unsigned char)*p > 127)
-            *p = '?';
-    j = json_string(plain);
-    free(plain);
-    return j;
+    return json_text(s && *s ? s : NULL);
 }
 
 static json_t *number(int64_t n)

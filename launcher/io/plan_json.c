@@ -1,4 +1,5 @@
 #include "launcher/io/plan_json.h"
+#include "launcher/io/json_text.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -8,29 +9,11 @@
 #include "base/str.h"
 #include "launcher/core/plan_env.h"
 
-/* Text that need not be UTF-8, as environment and file names may be: bytes above 127 that are
- * not become '?'. */
-static json_t *text(const char *s)
-{
-    if (!s)
-        return json_null();
-    json_t *j = json_string(s);
-    if (j)
-        return j;
-    char *plain = mem_strdup(s);
-    for (char *p = plain; *p; p++)
-        if ((unsigned char)*p > 127)
-            *p = '?';
-    j = json_string(plain);
-    free(plain);
-    return j;
-}
-
 static json_t *texts(char *const *list)
 {
     json_t *a = json_array();
     for (; *list; list++)
-        json_array_append_new(a, text(*list));
+        json_array_append_new(a, json_text(*list));
     return a;
 }
 
@@ -66,7 +49,7 @@ static json_t *environment(const struct plan_env *env, uint32_t r)
     json_t *o = json_object();
     for (size_t i = 0; i < env->nvars; i++)
         if (env->vars[i].values[r])
-            json_object_set_new(o, env->vars[i].name, text(env->vars[i].values[r]));
+            json_object_set_new(o, env->vars[i].name, json_text(env->vars[i].values[r]));
     return o;
 }
 
@@ -83,7 +66,7 @@ static json_t *log_file(const char *dir, uint32_t rank, const char *suffix)
     if (!dir)
         return json_null();
     char *path = mem_printf("%s/rank-%u.%s", dir, rank, suffix);
-    json_t *j = text(path);
+    json_t *j = json_text(path);
     free(path);
     return j;
 }
@@ -92,9 +75,10 @@ static json_t *worker(const struct plan_view *v, const struct plan_env *env, con
                       uint32_t r)
 {
     const struct worker_plan *w = &v->plan->workers[r];
-    json_t *o = json_pack("{s:i, s:i, s:i, s:o, s:o, s:o}", "rank", (int)w->rank, "local_rank",
-                          (int)w->local_rank, "node", (int)v->plan->order.node_rank, "host",
-                          text(v->facts->host), "gpus", gpus(v, r), "cpus", text(w->cpus));
+    json_t *o =
+        json_pack("{s:i, s:i, s:i, s:o, s:o, s:o}", "rank", (int)w->rank, "local_rank",
+                  (int)w->local_rank, "node", (int)v->plan->order.node_rank, "host",
+                  json_text(v->facts->host), "gpus", gpus(v, r), "cpus", json_text(w->cpus));
     json_object_set_new(o, "mem_node",
                         w->cpus && w->mem_node >= 0 ? json_integer(w->mem_node) : json_null());
     json_object_set_new(o, "environment", environment(env, r));
@@ -118,8 +102,8 @@ static json_t *options(const struct options *opt)
         options_origin_format(opt, (enum option_id)id, &from);
         json_object_set_new(o, options_name((enum option_id)id),
                             json_pack("{s:o, s:s}", "value",
-                                      value.len ? text(buf_str(&value)) : json_null(), "from",
-                                      buf_str(&from)));
+                                      value.len ? json_text(buf_str(&value)) : json_null(),
+                                      "from", buf_str(&from)));
     }
     buf_fini(&value);
     buf_fini(&from);
@@ -132,7 +116,7 @@ static json_t *warnings(const struct device_choice *c)
     for (int i = 0; i < c->nnotes; i++)
         json_array_append_new(a, json_pack("{s:s, s:o}", "class",
                                            gpu_warning_name(c->notes[i].kind), "text",
-                                           text(c->notes[i].text)));
+                                           json_text(c->notes[i].text)));
     return a;
 }
 
@@ -148,8 +132,8 @@ void plan_json(const struct plan_view *v, struct buf *out)
     json_t *root = json_pack(
         "{s:s, s:i, s:i, s:s, s:o, s:o, s:o, s:o}", "schema", "muster-plan/1", "world_size",
         (int)plan->order.world_size, "nodes", (int)plan->order.nnodes, "binding",
-        binding_name(plan->binding), "program", text(v->program), "argv", texts(plan->argv),
-        "master_addr", text(plan->order.master_addr), "master_port",
+        binding_name(plan->binding), "program", json_text(v->program), "argv",
+        texts(plan->argv), "master_addr", json_text(plan->order.master_addr), "master_port",
         v->opt->master_port ? json_integer(v->opt->master_port) : json_null());
     json_object_set_new(root, "workers", workers);
     json_object_set_new(root, "hidden", names(env.hidden, env.nhidden));

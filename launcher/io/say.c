@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launcher/core/event.h"
+#include "launcher/core/note.h"
+
 bool say(const char *text, size_t n, int wait_ms)
 {
     while (n) {
@@ -30,4 +33,24 @@ void say_log(void *ctx, enum log_level level, const char *line)
     (void)ctx;
     (void)level;
     say(line, strlen(line), SAY_LINE_MS);
+}
+
+void say_event(const char *machine, const struct event *ev)
+{
+    if (!log_is_on(LOG_DEBUG))
+        return;
+    struct buf text;
+    buf_init(&text, 0);
+    event_format(ev, &text);
+    log_debug(machine, "%s", buf_str(&text));
+    buf_fini(&text);
+}
+
+void say_note(const char *machine, const struct note *note)
+{
+    struct buf words;
+    buf_init(&words, 0);
+    note_format(note, &words);
+    log_line(note_level(note), machine, "%s", buf_str(&words));
+    buf_fini(&words);
 }

@@ -23,4 +23,13 @@ bool say(const char *text, size_t n, int wait_ms);
 /* For log_set_sink. */
 void say_log(void *ctx, enum log_level level, const char *line);
 
+struct event;
+struct note;
+
+/* The text of an event as a debug line of a machine ("job", "node"). */
+void say_event(const char *machine, const struct event *ev);
+
+/* A note in words, at its level. */
+void say_note(const char *machine, const struct note *note);
+
 #endif

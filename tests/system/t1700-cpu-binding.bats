@@ -28,9 +28,10 @@ on_two_nodes() { # inventory, then muster's words
   HWLOC_XMLFILE=$TOPOLOGY MUSTER_FAKE_GPUS=$GPUS:$inventory run_muster "$@"
 }
 expect_cpus() { # a CPU list and memory node for each rank, as `muster plan` shows them
-  local rank=0 want
+  local rank=0 want line
   for want in "$@"; do
-    grep -Eq "^ +$rank .*  $want\$" <<<"$output" ||
+    line=$(grep -m1 -E "^ +$rank  " <<<"$output")
+    [[ $line == *"  $want" ]] ||
       { printf 'rank %s is not on: %s\n%s\n' "$rank" "$want" "$output"; return 1; }
     rank=$((rank + 1))
   done
@@ -125,9 +126,9 @@ expect_cpus() { # a CPU list and memory node for each rank, as `muster plan` sho
 @test "by default a worker has the CPUs and memory of its GPU's node, where there are several" {
   on_two_nodes N4 plan true
   expect_status 0
-  expect_cpus "0-7,16-23, memory of node 0" "0-7,16-23, memory of node 0" "8-15,24-31, memory of node 1"
+  expect_cpus "0-7,16-23 (node 0)" "0-7,16-23 (node 0)" "8-15,24-31 (node 1)"
   CUDA_VISIBLE_DEVICES=3,0 on_two_nodes N4 plan true
-  expect_cpus "8-15,24-31, memory of node 1" "0-7,16-23, memory of node 0"
+  expect_cpus "8-15,24-31 (node 1)" "0-7,16-23 (node 0)"
   on_two_nodes N4 plan --cpu-bind none true
   expect_not_in "$output" "0-7"
 }
@@ -135,7 +136,7 @@ expect_cpus() { # a CPU list and memory node for each rank, as `muster plan` sho
 @test "cores are split among the workers of a node, and threads follow" {
   on_two_nodes N8 plan --gpus 0-2 --cpu-bind exclusive true
   expect_status 0
-  expect_cpus "0-2,16-18, memory of node 0" "3-5,19-21, memory of node 0" "6-7,22-23, memory of node 0"
+  expect_cpus "0-2,16-18 (node 0)" "3-5,19-21 (node 0)" "6-7,22-23 (node 0)"
   expect_in "$output" "3, 3, 2"
 }
 
