@@ -57,7 +57,7 @@ static void agrees_with_every_row(void **state)
     struct vector *v = vector_open("ambient.tsv");
     assert_int_equal(v->nrows, 60);
     for (int row = 0; row < v->nrows; row++) {
-        print_message("%s\n", vector_get(v, row, "id"));
+        print_message("%s (%d of %d)\n", vector_get(v, row, "id"), row + 1, v->nrows);
         struct inventory inv = vector_inventory(vector_get(v, row, "inventory"));
         check_row(v, row, &inv);
         inventory_fini(&inv);

@@ -180,7 +180,7 @@ static void agrees_with_every_row(void **state)
     struct vector *v = vector_open("resolve.tsv");
     assert_int_equal(v->nrows, 91); /* R01-R85, R40 is R40a-R40g */
     for (int row = 0; row < v->nrows; row++) {
-        print_message("%s\n", vector_get(v, row, "id"));
+        print_message("%s (%d of %d)\n", vector_get(v, row, "id"), row + 1, v->nrows);
         check_row(v, row);
     }
     vector_close(v);

@@ -240,7 +240,7 @@ static void agrees_with_every_row(void **state)
     struct vector *v = vector_open("hostfile.tsv");
     assert_int_equal(v->nrows, 10);
     for (int row = 0; row < v->nrows; row++) {
-        print_message("%s\n", vector_get(v, row, "id"));
+        print_message("%s (%d of %d)\n", vector_get(v, row, "id"), row + 1, v->nrows);
         check_row(v, row);
     }
     vector_close(v);

@@ -132,7 +132,7 @@ static void agrees_with_every_row(void **state)
     assert_int_equal(t.nnodes, 2);
     assert_int_equal(v->nrows, 6);
     for (int row = 0; row < v->nrows; row++) {
-        print_message("%s\n", vector_get(v, row, "id"));
+        print_message("%s (%d of %d)\n", vector_get(v, row, "id"), row + 1, v->nrows);
         check_row(v, row, &t);
     }
     unload(&t);
