@@ -70,7 +70,11 @@ static void post_type(struct driver_node *d, enum event_type type)
 
 static void on_timer(uv_timer_t *timer)
 {
-    post_type(timer->data, EV_TICK);
+    struct driver_node *d = timer->data;
+    uint64_t now = now_ms();
+    output_tick(d->output, now);
+    if (node_deadline(d->node) <= now)
+        post_type(d, EV_TICK);
 }
 
 static void on_child_exit(void *ctx, uint32_t local_rank, const struct worker_end *end,
@@ -238,6 +242,7 @@ static int prepare(struct driver_node *d, struct err *e)
     if (plan->omp_why && !facts_getenv(d->facts, "OMP_NUM_THREADS"))
         log_debug("node", "%s", plan->omp_why);
     d->has_spawn_failed = false;
+    output_expect(d->output, plan->order.nworkers);
     free(d->children);
     d->nchildren = plan->order.nworkers;
     d->children = mem_alloc(d->nchildren, sizeof(struct child *));
@@ -475,7 +480,11 @@ static bool step(void *ctx)
 static void settle(void *ctx)
 {
     struct driver_node *d = ctx;
-    uint64_t deadline = node_deadline(d->node), now = now_ms();
+    if (!d->output) /* closing */
+        return;
+    uint64_t deadline = node_deadline(d->node), shown = output_deadline(d->output),
+             now = now_ms();
+    deadline = shown < deadline ? shown : deadline;
     if (deadline == UINT64_MAX)
         uv_timer_stop(&d->timer);
     else

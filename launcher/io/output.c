@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/core/turns.h"
 
 enum {
     LINE_MAX_BYTES = 64 * 1024,   /* of one line kept before it is passed on in parts */
@@ -36,6 +38,7 @@ struct sink {
     enum sink_kind kind;
     bool is_own_fd, is_waiting, is_dead;
     struct buf pending;
+    struct turns turns;
     uv_poll_t poll;
 };
 
@@ -50,11 +53,14 @@ struct output {
 
 struct output_stream {
     struct sink *sink;
+    struct turn turn;
     struct line line;
     char *prefix;
     size_t prefix_len;
     int log_fd;
-    bool keep_tail, is_in_line; /* the last part emitted did not end its line */
+    bool keep_tail, has_cr; /* the last bytes shown ended with "\r" */
+    bool is_new;            /* a line was ended by the bytes that have just come */
+    uint64_t now_ms;        /* when those came */
     struct buf tail;
 };
 
@@ -195,8 +201,14 @@ struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
         bool is_second = i > 0 && is_same_file(fds[0], fds[i]);
         o->sinks[i].output = o;
         o->target[i] = &o->sinks[is_second ? 0 : i];
-        if (!is_second)
-            sink_open(&o->sinks[i], loop, fds[i]);
+        if (is_second)
+            continue;
+        sink_open(&o->sinks[i], loop, fds[i]);
+        turns_init(&o->sinks[i].turns,
+                   prefix           ? TURNS_CUT_STREAMS
+                   : isatty(fds[i]) ? TURNS_CUT_RANKS
+                                    : TURNS_CUT_NEVER,
+                   true);
     }
     return o;
 }
@@ -235,6 +247,9 @@ void output_note(struct output *o, const char *p, size_t n)
     struct sink *sink = o->target[OUTPUT_ERR];
     if (sink->is_dead || sink->pending.len > 2 * SINK_FULL_BYTES)
         return;
+    if (sink->turns.is_open)
+        buf_addc(&sink->pending, '\n');
+    sink->turns.is_open = false;
     buf_add(&sink->pending, p, n);
     if (!sink->is_waiting)
         sink_flush(sink);
@@ -289,6 +304,7 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
 {
     struct output_stream *s = mem_alloc(1, sizeof *s);
     s->sink = o->target[fd];
+    turn_init(&s->turn, rank);
     line_init(&s->line);
     s->log_fd = log_fd;
     s->keep_tail = keep_tail;
@@ -303,22 +319,31 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
 static void emit(void *ctx, const char *p, size_t n)
 {
     struct output_stream *s = ctx;
+    struct turns *turns = &s->sink->turns;
+    s->is_new = true;
     if (s->sink->is_dead)
         return;
-    if (s->prefix && !s->is_in_line)
+    bool ends_line = p[n - 1] == '\n' || p[n - 1] == '\r';
+    /* the "\n" of a "\r\n" whose first half was shown already */
+    bool goes_on = turns_goes_on(turns, &s->turn) || (s->has_cr && n == 1 && *p == '\n');
+    if (turns_take(turns, &s->turn, ends_line, s->now_ms))
+        buf_addc(&s->sink->pending, '\n');
+    if (s->prefix && !goes_on)
         buf_add(&s->sink->pending, s->prefix, s->prefix_len);
-    s->is_in_line = n && p[n - 1] != '\n' && p[n - 1] != '\r';
+    s->has_cr = p[n - 1] == '\r';
     buf_add(&s->sink->pending, p, n);
 }
 
-/* Prefixed or unfinished last lines get a newline, so that the next worker's line starts at the
+/* Prefixed unfinished last lines get a newline, so that the next worker's line starts at the
  * left. */
-static void emit_last(void *ctx, const char *p, size_t n)
+static void end_line(struct output_stream *s)
 {
-    struct output_stream *s = ctx;
-    emit(ctx, p, n);
-    if (s->prefix && !s->sink->is_dead && n && p[n - 1] != '\n')
-        buf_addc(&s->sink->pending, '\n');
+    struct turns *turns = &s->sink->turns;
+    if (!s->prefix || s->sink->is_dead
+        || !(turns_goes_on(turns, &s->turn) || (s->has_cr && s->is_new)))
+        return;
+    buf_addc(&s->sink->pending, '\n');
+    turns->is_open = false;
 }
 
 static void log_write(struct output_stream *s, const char *p, size_t n)
@@ -359,14 +384,22 @@ void output_stream_write(struct output_stream *s, const char *p, size_t n)
         log_write(s, p, n);
     if (s->keep_tail)
         tail_add(s, p, n);
+    s->now_ms = now_ms();
+    bool had_part = s->line.part.len > 0;
+    s->is_new = false;
     line_feed(&s->line, p, n, s->prefix != NULL, LINE_MAX_BYTES, emit, s);
+    turns_wait(&s->sink->turns, &s->turn, s->line.part.len > 0, s->is_new || !had_part, n,
+               s->now_ms);
     if (!s->sink->is_waiting && s->sink->pending.len)
         sink_flush(s->sink);
 }
 
 void output_stream_end(struct output_stream *s)
 {
-    line_flush(&s->line, emit_last, s);
+    s->is_new = false;
+    line_flush(&s->line, emit, s);
+    end_line(s);
+    turns_leave(&s->sink->turns, &s->turn);
     if (!s->sink->is_waiting && s->sink->pending.len)
         sink_flush(s->sink);
     if (s->log_fd >= 0)
@@ -375,6 +408,47 @@ void output_stream_end(struct output_stream *s)
     buf_fini(&s->tail);
     free(s->prefix);
     free(s);
+}
+
+/* ---- unfinished lines ---- */
+
+void output_expect(struct output *o, uint32_t nworkers)
+{
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++)
+        o->sinks[i].turns.is_shared = nworkers != 1;
+}
+
+/* What could not be taken anyway need not be shown. */
+static bool can_show(const struct sink *sink)
+{
+    return sink->turns.waiting.next && !sink->is_dead && !sink->is_waiting;
+}
+
+uint64_t output_deadline(const struct output *o)
+{
+    uint64_t soonest = UINT64_MAX;
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
+        uint64_t at = can_show(&o->sinks[i]) ? turns_deadline(&o->sinks[i].turns) : UINT64_MAX;
+        soonest = at < soonest ? at : soonest;
+    }
+    return soonest;
+}
+
+static void show(struct output_stream *s, uint64_t now_ms)
+{
+    s->now_ms = now_ms;
+    line_flush(&s->line, emit, s);
+    turns_wait(&s->sink->turns, &s->turn, false, false, 0, now_ms);
+    sink_flush(s->sink);
+}
+
+void output_tick(struct output *o, uint64_t now_ms)
+{
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
+        struct turn *due;
+        while (can_show(&o->sinks[i]) && (due = turns_due(&o->sinks[i].turns, now_ms)) != NULL)
+            show(list_entry(&due->link, struct output_stream, turn.link), now_ms);
+    }
 }
 
 const char *output_stream_tail(struct output_stream *s)

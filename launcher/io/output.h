@@ -28,11 +28,23 @@ struct output_events {
     void (*on_reader_gone)(void *ctx);
 };
 
-/* prefix: template with {rank} {local_rank} {host}, NULL = none. host is borrowed. */
+/* A sink that is a terminal, or any with a prefix, shows unfinished lines after a short time
+ * (core/turns.h); others do if one worker alone writes to them.
+ *
+ * prefix: template with {rank} {local_rank} {host}, NULL = none. host is borrowed. */
 struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
                           const struct output_events *events);
 /* Asynchronous: frees itself once its handles are closed. What is still waiting is lost. */
 void output_close(struct output *o);
+
+/* How many workers will write; several unless told. */
+void output_expect(struct output *o, uint32_t nworkers);
+
+/* When output_tick is due; UINT64_MAX = never. Ask again after whatever has happened. */
+uint64_t output_deadline(const struct output *o);
+
+/* Shows the unfinished lines whose time has come, at the second call after it. */
+void output_tick(struct output *o, uint64_t now_ms);
 
 /* muster's own words, whole lines between those of the workers' stderr. Lost where nobody
  * reads.

@@ -71,6 +71,50 @@ W
   expect_status 0
 }
 
+@test "a prompt without newline shows while the worker waits, and its line goes on" {
+  mkfifo gate
+  script w <<'W'
+[ "$RANK" = 0 ] || exec sleep 60
+printf '(Pdb) '
+read -r line <gate
+echo "$line"
+exit 3
+W
+  begin -n 2 --prefix '{rank}:' ./w
+  eventually 20 grep -q '^0:(Pdb) $' out
+  echo next >gate
+  end_within 20
+  expect_status 3
+  [[ $output == '0:(Pdb) next' ]]
+}
+
+@test "a prompt of a worker that is alone shows as it is" {
+  mkfifo gate
+  script w <<'W'
+printf '(Pdb) '
+read -r line <gate
+printf 'end'
+W
+  begin -n 1 ./w
+  eventually 20 grep -q '^(Pdb) $' out
+  echo next >gate
+  end_within 20
+  printf '(Pdb) end' | cmp - out
+}
+
+@test "an unfinished line of several workers without prefix is never torn" {
+  mkfifo gate
+  script w <<'W'
+[ "$RANK" = 0 ] || { until [ -e half ]; do sleep 0.05; done; sleep 0.3; echo other; echo go >gate; exit 0; }
+printf 'first half, '
+: >half
+read -r line <gate
+echo 'second half'
+W
+  run_muster -n 2 ./w
+  [[ $(sort <<<"$output") == $'first half, second half\nother' ]]
+}
+
 @test "a line shows while the worker runs" {
   mkfifo gate
   script w <<'W'

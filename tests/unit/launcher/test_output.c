@@ -407,6 +407,108 @@ static void a_log_file_has_the_bytes_as_they_are(void **state)
     close(reader);
 }
 
+/* Lets the time of every unfinished line pass. */
+static void pass_time(struct stage *s)
+{
+    for (uint64_t at; (at = output_deadline(s->output)) != UINT64_MAX;)
+        output_tick(s->output, at);
+}
+
+static void an_unfinished_line_shows(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kind kind;
+        const char *prefix;
+        uint32_t nworkers;
+        const char *early, *all;
+    } rows[] = {
+        {KIND_PIPE, NULL, 1, "(Pdb) ", "(Pdb) other\nn\n$ x\n"},
+        {KIND_PIPE, NULL, 2, "", "other\n(Pdb) n\n$ x\n"},
+        {KIND_PTY, NULL, 2, "(Pdb) ", "(Pdb) \nother\nn\n$ x\n"},
+        {KIND_PIPE, "{rank}:", 2, "0:(Pdb) ", "0:(Pdb) \n1:other\n0:n\n0:$ x\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct stage s;
+        int out, reader;
+        make(rows[i].kind, &out, &reader);
+        open_stage(&s, out, reader, rows[i].prefix);
+        output_expect(s.output, rows[i].nworkers);
+        struct output_stream *a = stream(&s, 0), *b = stream(&s, 1);
+        say(a, "(Pdb) ");
+        pass_time(&s);
+        take(&s);
+        assert_string_equal(buf_str(&s.got), rows[i].early);
+        say(b, "other\n");
+        say(a, "n\n$ ");
+        pass_time(&s);
+        say(a, "x\n"); /* goes on in the same line: no second prefix */
+        output_stream_end(a);
+        output_stream_end(b);
+        close_stage(&s);
+        take(&s);
+        assert_string_equal(buf_str(&s.got), rows[i].all);
+        buf_fini(&s.got);
+        close(reader);
+    }
+}
+
+static void muster_speaks_on_a_line_of_its_own(void **state)
+{
+    (void)state;
+    struct stage s;
+    int out, reader, real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    make(KIND_PIPE, &out, &reader);
+    dup2(out, STDERR_FILENO);
+    open_stage(&s, out, reader, "{rank}:");
+    struct output_stream *a = stream(&s, 0);
+    say(a, "10%\r");
+    pass_time(&s);
+    say(a, "\n20%");
+    pass_time(&s);
+    output_note(s.output, "muster: note\n", 13);
+    say(a, "30%");
+    pass_time(&s);
+    output_stream_end(a);
+    close_stage(&s);
+    dup2(real, STDERR_FILENO);
+    close(real);
+    take(&s);
+    assert_string_equal(buf_str(&s.got), "0:10%\r\n0:20%\nmuster: note\n0:30%\n");
+    buf_fini(&s.got);
+    close(reader);
+}
+
+/* A reader that takes nothing: what was quiet only because of that is not cut. */
+static void nothing_is_shown_early_while_the_reader_waits(void **state)
+{
+    (void)state;
+    struct stage s;
+    int out, reader;
+    make(KIND_PIPE, &out, &reader);
+    open_stage(&s, out, reader, "{rank}:");
+    struct output_stream *a = stream(&s, 0), *b = stream(&s, 1);
+    while (!output_is_full(s.output))
+        say(a, "a line\n");
+    say(b, "par");
+    assert_true(output_deadline(s.output) == UINT64_MAX);
+    output_tick(s.output, UINT64_MAX - 1);
+    output_tick(s.output, UINT64_MAX - 1);
+    while (s.nflowing < s.nblocked) {
+        take(&s);
+        uv_run(&s.loop, UV_RUN_NOWAIT);
+    }
+    assert_true(output_deadline(s.output) != UINT64_MAX);
+    say(b, "tial\n");
+    output_stream_end(a);
+    output_stream_end(b);
+    close_stage(&s);
+    take(&s);
+    assert_string_equal(buf_str(&s.got) + s.got.len - 17, "a line\n1:partial\n");
+    buf_fini(&s.got);
+    close(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -419,6 +521,9 @@ int main(void)
         cmocka_unit_test(two_streams_into_one_pipe),
         cmocka_unit_test(prefixes),
         cmocka_unit_test(a_line_in_parts_has_one_prefix),
+        cmocka_unit_test(an_unfinished_line_shows),
+        cmocka_unit_test(muster_speaks_on_a_line_of_its_own),
+        cmocka_unit_test(nothing_is_shown_early_while_the_reader_waits),
         cmocka_unit_test(tails),
         cmocka_unit_test(a_log_file_has_the_bytes_as_they_are),
     };
