@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "launcher/core/placement.h"
+#include "launcher/core/prefix.h"
 
 struct row {
     const char *name;
@@ -54,6 +55,20 @@ static int set_number(struct options *opt, const struct row *row, const char *wh
     return 0;
 }
 
+static int set_text(const char **at, const struct row *row, const char *where, const char *text,
+                    struct err *e)
+{
+    if (!*text)
+        return err_set(e, ERR_USAGE, "%s: the value is empty; it should be %s", where,
+                       row->metavar);
+    struct str unknown = prefix_unknown(text);
+    if (row->type == VALUE_TEMPLATE && unknown.n)
+        return err_set(e, ERR_USAGE, "%s: '%.*s' is not known; known are " PREFIX_NAMES, where,
+                       STR_ARG(unknown));
+    *at = text;
+    return 0;
+}
+
 /* where: how the user spelled it, for messages. */
 static int set_value(struct options *opt, const struct row *row, const char *where,
                      const char *text, struct err *e)
@@ -72,11 +87,8 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
                    ? bad_value(e, where, text, "a time such as 30, 500ms, 2m or 1h")
                    : 0;
     case VALUE_TEXT:
-        if (!*text)
-            return err_set(e, ERR_USAGE, "%s: the value is empty; it should be %s", where,
-                           row->metavar);
-        *(const char **)at = text;
-        return 0;
+    case VALUE_TEMPLATE:
+        return set_text(at, row, where, text, e);
     case VALUE_BINDING:
         if (binding_parse(str_from(text), at) == 0)
             return 0;
@@ -361,6 +373,7 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
         return;
     case VALUE_CPU_BIND:
     case VALUE_TEXT:
+    case VALUE_TEMPLATE:
         buf_adds(out, *(const char *const *)at ? *(const char *const *)at : "");
         return;
     case VALUE_BINDING:

@@ -22,6 +22,7 @@ enum option_type {
     VALUE_PORT,     /* uint16_t, 1 to 65535 */
     VALUE_DURATION, /* uint64_t in ms */
     VALUE_TEXT,     /* const char *, not empty */
+    VALUE_TEMPLATE, /* const char *, of prefix.h */
     VALUE_BINDING,  /* enum binding */
     VALUE_DIST,     /* enum dist */
     VALUE_FORMAT,   /* enum gpu_format */
@@ -66,9 +67,9 @@ enum option_type {
       "between the stop signal and SIGKILL (default 25s; also 500ms, 2m)")                     \
     X(TIMEOUT, "timeout", 0, true, NULL, DURATION, timeout_ms, "TIME",                         \
       "end the job after this time with status 124 (default: none)")                           \
-    X(PREFIX, "prefix", 0, true, NULL, TEXT, prefix, "TEXT",                                   \
-      "before each line: {rank} {local_rank} {host}; none; auto (default): '{rank}: ' on a "   \
-      "terminal, else none")                                                                   \
+    X(PREFIX, "prefix", 0, true, NULL, TEMPLATE, prefix, "TEXT",                               \
+      "before each line: {rank} {local_rank} {host} {time}; none; auto (default): '{rank}: ' " \
+      "on a terminal, else none; coloured on a terminal unless NO_COLOR is set")               \
     X(LOG_DIR, "log-dir", 0, true, "PET_LOG_DIR", TEXT, log_dir, "DIR",                        \
       "also write each worker's output to DIR/<job>/<attempt>/rank-<R>.out and .err")          \
     X(RDZV_ID, "rdzv-id", 0, true, "PET_RDZV_ID", TEXT, job_id, "ID",                          \

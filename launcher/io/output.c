@@ -9,11 +9,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/core/prefix.h"
 #include "launcher/core/turns.h"
 
 enum {
@@ -36,7 +38,7 @@ struct sink {
     struct output *output;
     int fd;
     enum sink_kind kind;
-    bool is_own_fd, is_waiting, is_dead;
+    bool is_own_fd, is_waiting, is_dead, is_terminal;
     struct buf pending;
     struct turns turns;
     uv_poll_t poll;
@@ -44,7 +46,7 @@ struct sink {
 
 struct output {
     struct output_events events;
-    const char *prefix, *host;
+    struct output_style style;
     struct sink sinks[OUTPUT_FD_COUNT];
     struct sink *target[OUTPUT_FD_COUNT]; /* both the same after 2>&1: one queue, whole lines */
     int nopen;                            /* poll handles */
@@ -55,8 +57,9 @@ struct output_stream {
     struct sink *sink;
     struct turn turn;
     struct line line;
-    char *prefix;
-    size_t prefix_len;
+    const struct output_style *style;
+    uint32_t rank, local_rank;
+    struct buf prefix; /* as it was last made */
     int log_fd;
     bool keep_tail, has_cr; /* the last bytes shown ended with "\r" */
     bool is_new;            /* a line was ended by the bytes that have just come */
@@ -189,14 +192,13 @@ static bool is_same_file(int a, int b)
 
 /* ---- the whole ---- */
 
-struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
+struct output *output_new(uv_loop_t *loop, const struct output_style *style,
                           const struct output_events *events)
 {
     static const int fds[] = {[OUTPUT_OUT] = STDOUT_FILENO, [OUTPUT_ERR] = STDERR_FILENO};
     struct output *o = mem_alloc(1, sizeof *o);
     o->events = *events;
-    o->prefix = prefix;
-    o->host = host;
+    o->style = *style;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
         bool is_second = i > 0 && is_same_file(fds[0], fds[i]);
         o->sinks[i].output = o;
@@ -204,11 +206,9 @@ struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
         if (is_second)
             continue;
         sink_open(&o->sinks[i], loop, fds[i]);
-        turns_init(&o->sinks[i].turns,
-                   prefix           ? TURNS_CUT_STREAMS
-                   : isatty(fds[i]) ? TURNS_CUT_RANKS
-                                    : TURNS_CUT_NEVER,
-                   true);
+        o->sinks[i].is_terminal = isatty(fds[i]) != 0;
+        enum turns_cut plain = o->sinks[i].is_terminal ? TURNS_CUT_RANKS : TURNS_CUT_NEVER;
+        turns_init(&o->sinks[i].turns, style->prefix ? TURNS_CUT_STREAMS : plain, true);
     }
     return o;
 }
@@ -277,26 +277,27 @@ size_t output_drop(struct output *o)
 
 /* ---- streams ---- */
 
-static char *prefix_build(const char *template, uint32_t rank, uint32_t local_rank,
-                          const char *host)
+/* Local time of day; "" if there is none. */
+static void time_format(char *text, size_t size)
 {
-    struct buf out;
-    buf_init(&out, 0);
-    while (*template) {
-        if (strncmp(template, "{rank}", 6) == 0) {
-            buf_addf(&out, "%u", rank);
-            template += 6;
-        } else if (strncmp(template, "{local_rank}", 12) == 0) {
-            buf_addf(&out, "%u", local_rank);
-            template += 12;
-        } else if (strncmp(template, "{host}", 6) == 0) {
-            buf_adds(&out, host);
-            template += 6;
-        } else {
-            buf_addc(&out, *template ++);
-        }
-    }
-    return buf_steal(&out);
+    uint64_t ms = wall_ms();
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm local;
+    *text = '\0';
+    if (localtime_r(&seconds, &local))
+        snprintf(text, size, "%02d:%02d:%02d.%03u", local.tm_hour, local.tm_min, local.tm_sec,
+                 (unsigned)(ms % 1000));
+}
+
+static void prefix_make(struct output_stream *s)
+{
+    char now[40] = "";
+    if (prefix_has_time(s->style->prefix))
+        time_format(now, sizeof now);
+    buf_reset(&s->prefix);
+    const struct prefix_fields fields = {s->rank, s->local_rank, s->style->host, now,
+                                         s->style->has_colour && s->sink->is_terminal};
+    prefix_format(s->style->prefix, &fields, &s->prefix);
 }
 
 struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,
@@ -309,10 +310,12 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
     s->log_fd = log_fd;
     s->keep_tail = keep_tail;
     buf_init(&s->tail, 0);
-    if (o->prefix) {
-        s->prefix = prefix_build(o->prefix, rank, local_rank, o->host);
-        s->prefix_len = strlen(s->prefix);
-    }
+    s->style = &o->style;
+    s->rank = rank;
+    s->local_rank = local_rank;
+    buf_init(&s->prefix, 0);
+    if (o->style.prefix)
+        prefix_make(s);
     return s;
 }
 
@@ -328,8 +331,8 @@ static void emit(void *ctx, const char *p, size_t n)
     bool goes_on = turns_goes_on(turns, &s->turn) || (s->has_cr && n == 1 && *p == '\n');
     if (turns_take(turns, &s->turn, ends_line, s->now_ms))
         buf_addc(&s->sink->pending, '\n');
-    if (s->prefix && !goes_on)
-        buf_add(&s->sink->pending, s->prefix, s->prefix_len);
+    if (s->style->prefix && !goes_on)
+        buf_add(&s->sink->pending, buf_str(&s->prefix), s->prefix.len);
     s->has_cr = p[n - 1] == '\r';
     buf_add(&s->sink->pending, p, n);
 }
@@ -339,7 +342,7 @@ static void emit(void *ctx, const char *p, size_t n)
 static void end_line(struct output_stream *s)
 {
     struct turns *turns = &s->sink->turns;
-    if (!s->prefix || s->sink->is_dead
+    if (!s->style->prefix || s->sink->is_dead
         || !(turns_goes_on(turns, &s->turn) || (s->has_cr && s->is_new)))
         return;
     buf_addc(&s->sink->pending, '\n');
@@ -378,16 +381,24 @@ static void tail_add(struct output_stream *s, const char *p, size_t n)
             *c = '?'; /* the tail is text */
 }
 
+/* The time of what is about to be written. */
+static void stamp(struct output_stream *s)
+{
+    s->now_ms = now_ms();
+    if (s->style->prefix && prefix_has_time(s->style->prefix))
+        prefix_make(s);
+}
+
 void output_stream_write(struct output_stream *s, const char *p, size_t n)
 {
     if (s->log_fd >= 0)
         log_write(s, p, n);
     if (s->keep_tail)
         tail_add(s, p, n);
-    s->now_ms = now_ms();
     bool had_part = s->line.part.len > 0;
     s->is_new = false;
-    line_feed(&s->line, p, n, s->prefix != NULL, LINE_MAX_BYTES, emit, s);
+    stamp(s);
+    line_feed(&s->line, p, n, s->style->prefix != NULL, LINE_MAX_BYTES, emit, s);
     turns_wait(&s->sink->turns, &s->turn, s->line.part.len > 0, s->is_new || !had_part, n,
                s->now_ms);
     if (!s->sink->is_waiting && s->sink->pending.len)
@@ -397,6 +408,7 @@ void output_stream_write(struct output_stream *s, const char *p, size_t n)
 void output_stream_end(struct output_stream *s)
 {
     s->is_new = false;
+    stamp(s);
     line_flush(&s->line, emit, s);
     end_line(s);
     turns_leave(&s->sink->turns, &s->turn);
@@ -406,7 +418,7 @@ void output_stream_end(struct output_stream *s)
         close(s->log_fd);
     line_fini(&s->line);
     buf_fini(&s->tail);
-    free(s->prefix);
+    buf_fini(&s->prefix);
     free(s);
 }
 
@@ -434,11 +446,11 @@ uint64_t output_deadline(const struct output *o)
     return soonest;
 }
 
-static void show(struct output_stream *s, uint64_t now_ms)
+static void show(struct output_stream *s)
 {
-    s->now_ms = now_ms;
+    stamp(s);
     line_flush(&s->line, emit, s);
-    turns_wait(&s->sink->turns, &s->turn, false, false, 0, now_ms);
+    turns_wait(&s->sink->turns, &s->turn, false, false, 0, s->now_ms);
     sink_flush(s->sink);
 }
 
@@ -447,7 +459,7 @@ void output_tick(struct output *o, uint64_t now_ms)
     for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
         struct turn *due;
         while (can_show(&o->sinks[i]) && (due = turns_due(&o->sinks[i].turns, now_ms)) != NULL)
-            show(list_entry(&due->link, struct output_stream, turn.link), now_ms);
+            show(list_entry(&due->link, struct output_stream, turn.link));
     }
 }
 

@@ -28,11 +28,16 @@ struct output_events {
     void (*on_reader_gone)(void *ctx);
 };
 
+struct output_style {
+    const char *prefix; /* template of core/prefix.h, NULL = none; borrowed */
+    const char *host;   /* borrowed */
+    bool has_colour;    /* prefixes on a terminal are coloured */
+};
+
 /* A sink that is a terminal, or any with a prefix, shows unfinished lines after a short time
  * (core/turns.h); others do if one worker alone writes to them.
- *
- * prefix: template with {rank} {local_rank} {host}, NULL = none. host is borrowed. */
-struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
+ */
+struct output *output_new(uv_loop_t *loop, const struct output_style *style,
                           const struct output_events *events);
 /* Asynchronous: frees itself once its handles are closed. What is still waiting is lost. */
 void output_close(struct output *o);

@@ -40,6 +40,24 @@ W
   [[ $(sort <<<"$stderr") == $'[0/0]bad\n[1/1]bad' ]]
 }
 
+@test "a prefix with the time; a name that is not known is refused with those that are" {
+  run_muster -n 2 --prefix '{time} {rank}|' echo line
+  [[ $(grep -cE '^[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3} [01]\|line$' <<<"$output") -eq 2 ]]
+  run_muster -n 2 --prefix '{rank} {job}' echo line
+  expect_status 2
+  expect_in "$stderr" "--prefix: '{job}' is not known; known are {rank}, {local_rank}, {host} and {time}"
+}
+
+@test "on a terminal the prefix has a colour for each rank, unless NO_COLOR is set" {
+  : >keys
+  run on_terminal keys "$MUSTER" -n 2 echo line
+  expect_in "$output" $'\e[36m0: \e[0mline'
+  expect_in "$output" $'\e[33m1: \e[0mline'
+  NO_COLOR=1 run on_terminal keys "$MUSTER" -n 2 echo line
+  expect_in "$output" "0: line"
+  expect_not_in "$output" $'\e'
+}
+
 @test "no prefix unless a person reads: nothing is added" {
   run_muster -n 2 echo same
   [[ $output == $'same\nsame' ]]

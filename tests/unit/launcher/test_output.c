@@ -50,7 +50,8 @@ static void open_stage(struct stage *s, int out, int reader, const char *prefix)
     dup2(out, STDOUT_FILENO);
     close(out);
     const struct output_events events = {s, on_blocked, on_reader_gone};
-    s->output = output_new(&s->loop, prefix, "box", &events);
+    const struct output_style style = {prefix, "box", true};
+    s->output = output_new(&s->loop, &style, &events);
 }
 
 static void close_stage(struct stage *s)
@@ -329,6 +330,23 @@ static void prefixes(void **state)
     close(reader);
 }
 
+static void prefixes_have_colours_on_a_terminal(void **state)
+{
+    (void)state;
+    struct stage s;
+    int out, reader;
+    make(KIND_PTY, &out, &reader);
+    open_stage(&s, out, reader, "{rank}:");
+    struct output_stream *a = stream(&s, 1);
+    say(a, "one\n");
+    output_stream_end(a);
+    close_stage(&s);
+    take(&s);
+    assert_string_equal(buf_str(&s.got), "\033[33m1:\033[0mone\n");
+    buf_fini(&s.got);
+    close(reader);
+}
+
 static void a_line_in_parts_has_one_prefix(void **state)
 {
     (void)state;
@@ -520,6 +538,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_like_a_reader_that_leaves),
         cmocka_unit_test(two_streams_into_one_pipe),
         cmocka_unit_test(prefixes),
+        cmocka_unit_test(prefixes_have_colours_on_a_terminal),
         cmocka_unit_test(a_line_in_parts_has_one_prefix),
         cmocka_unit_test(an_unfinished_line_shows),
         cmocka_unit_test(muster_speaks_on_a_line_of_its_own),
