@@ -391,7 +391,9 @@ static void blame(struct job *j, uint32_t node, const struct frame *frame, uint6
         .after_ms = now_ms - j->generation_at_ms,
         .host = mem_strdup(n->host),
         .gpu = mem_strdup(frame->u.exited.gpu),
-        .tail = mem_strdup(frame->u.exited.tail),
+        .tail = mem_strdup(frame->u.exited.evidence.tail),
+        .error = mem_strdup(frame->u.exited.evidence.error),
+        .cause = mem_strdup(frame->u.exited.evidence.cause),
     };
 }
 

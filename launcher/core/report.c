@@ -5,6 +5,8 @@
 
 #include "base/str.h"
 
+enum { SIGNAL_KILL = 9 }; /* Linux */
+
 void report_ranks(const struct job_rank *ranks, uint32_t n,
                   bool (*is_member)(const struct job_rank *rank), struct buf *out)
 {
@@ -96,6 +98,16 @@ static void worker_line(const struct verdict *v, const struct options *opt, stru
     buf_adds(out, ")\n");
 }
 
+/* Why it ended, as far as the kernel tells or the kind of its end does. */
+static void cause_line(const struct verdict *v, struct buf *out)
+{
+    if (v->cause)
+        buf_addf(out, "  %s\n", v->cause);
+    else if (v->end.kind == END_SIGNAL && v->end.code == SIGNAL_KILL)
+        buf_adds(out, "  muster did not send it, and no memory limit was hit that muster can "
+                      "see: a person, a scheduler's limit or the kernel (see dmesg)\n");
+}
+
 static void tail_lines(const char *tail, struct buf *out)
 {
     if (!tail || !*tail)
@@ -117,6 +129,9 @@ static void first_line(const struct job *job, const struct options *opt, struct 
         worker_line(v, opt, out);
         if (v->end.kind == END_EXEC)
             exec_hint(v->end.code, out);
+        cause_line(v, out);
+        if (v->error)
+            buf_addf(out, "  %s\n", v->error);
         tail_lines(v->tail, out);
         return;
     case VERDICT_SIGNAL:

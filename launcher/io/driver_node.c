@@ -14,12 +14,19 @@
 #include "launcher/core/worker_env.h"
 #include "launcher/io/child.h"
 #include "launcher/io/descendants.h"
+#include "launcher/io/error_file.h"
 #include "launcher/io/job_files.h"
+#include "launcher/io/oom.h"
 #include "launcher/io/say.h"
 #include "launcher/io/spawn.h"
 #include "launcher/io/watch.h"
 
 enum { SLAB_BYTES = 64 * 1024 };
+
+/* What was found out about a worker that failed; kept as long as its zombie. */
+struct findings {
+    char *error, *cause;
+};
 
 struct driver_node {
     uv_loop_t *loop;
@@ -46,7 +53,11 @@ struct driver_node {
     int dev_null;
     struct output *output;
     struct child_host host;
-    struct child **children; /* by local rank; NULL = none */
+    struct child **children;   /* by local rank; NULL = none */
+    struct findings *findings; /* likewise */
+    struct oom_count oom;      /* when the generation was prepared */
+    bool is_stopping;          /* who ends from here on is a victim */
+    char *first_error;         /* error.json of the first failure, for an outer launcher */
     uint32_t nchildren;
     pid_t *pids; /* of the children, for telling them from orphans */
     size_t npids;
@@ -83,7 +94,9 @@ static void on_child_exit(void *ctx, uint32_t local_rank, const struct worker_en
     struct event ev = {.type = EV_EXITED};
     ev.u.exited.local_rank = local_rank;
     ev.u.exited.end = *end;
-    ev.u.exited.tail = tail;
+    const struct driver_node *d = ctx;
+    const struct findings *found = &d->findings[local_rank];
+    ev.u.exited.evidence = (struct evidence){tail, found->error, found->cause};
     post(ctx, &ev);
 }
 
@@ -148,17 +161,72 @@ static void on_exec_pipe(void *ctx)
     read_exec_failures(ctx);
 }
 
+/* Where a core went, in the kernel's own words. */
+static char *core_cause(void)
+{
+    char pattern[128] = "";
+    int fd = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, pattern, sizeof pattern - 1);
+    if (fd >= 0)
+        close(fd);
+    pattern[n > 0 ? n : 0] = '\0';
+    pattern[strcspn(pattern, "\n")] = '\0';
+    if (!*pattern)
+        return NULL;
+    return *pattern == '|'
+               ? mem_printf("the core went to the program %s (kernel.core_pattern)",
+                            pattern + 1)
+               : mem_printf("the core is a file %s, relative to the worker's folder "
+                            "(kernel.core_pattern)",
+                            pattern);
+}
+
+static char *find_cause(const struct driver_node *d, const struct worker_end *end)
+{
+    if (end->kind == END_SIGNAL && end->core)
+        return core_cause();
+    struct oom_count now;
+    oom_count_read("", &now);
+    /* A worker that ends by itself may have lost a child; others on this machine lost what is
+     * none of our business. */
+    if (end->kind != END_SIGNAL || end->code != SIGKILL)
+        now.has_machine = false;
+    return oom_cause(&d->oom, &now);
+}
+
+/* The first failures only: what a stop brings about needs no reason. */
+static void investigate(struct driver_node *d, uint32_t local_rank,
+                        const struct worker_end *end)
+{
+    struct findings *found = &d->findings[local_rank];
+    if (d->is_stopping || !worker_end_is_failure(end))
+        return;
+    found->cause = find_cause(d, end);
+    const struct node_plan *plan = node_plan(d->node);
+    char *path = job_files_error_path(&d->files, plan->workers[local_rank].rank);
+    if (!path)
+        return;
+    found->error = error_file_read(path);
+    if (found->error && !d->first_error && facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE"))
+        d->first_error =
+            error_file_stamp(path, end->kind == END_SIGNAL ? 128 + end->code : end->code);
+    free(path);
+}
+
 static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_end *end,
                            const char *tail)
 {
-    read_exec_failures(ctx);
-    on_child_exit(ctx, local_rank, end, tail);
+    struct driver_node *d = ctx;
+    read_exec_failures(d);
+    investigate(d, local_rank, end);
+    on_child_exit(d, local_rank, end, tail);
 }
 
 void driver_node_receive(struct driver_node *d, const struct frame *frame)
 {
     struct event ev = {.type = EV_FRAME};
     ev.u.frame.frame = *frame;
+    d->is_stopping = d->is_stopping || frame->type == FRAME_STOP;
     post(d, &ev);
 }
 
@@ -246,6 +314,12 @@ static int prepare(struct driver_node *d, struct err *e)
     free(d->children);
     d->nchildren = plan->order.nworkers;
     d->children = mem_alloc(d->nchildren, sizeof(struct child *));
+    free(d->findings);
+    d->findings = mem_alloc(d->nchildren, sizeof *d->findings);
+    free(d->first_error);
+    d->first_error = NULL;
+    d->is_stopping = false;
+    oom_count_read("", &d->oom);
     free(d->pids);
     d->pids = mem_alloc(d->nchildren, sizeof *d->pids);
     d->npids = 0;
@@ -389,6 +463,9 @@ static void apply_reap(struct driver_node *d)
         if (d->children[i])
             child_reap(d->children[i]);
         d->children[i] = NULL;
+        free(d->findings[i].error);
+        free(d->findings[i].cause);
+        d->findings[i] = (struct findings){NULL, NULL};
     }
     d->npids = 0;
     end_exec_pipe(d);
@@ -550,6 +627,8 @@ static void maybe_finish(struct driver_node *d)
     if (d->dev_null >= 0)
         close(d->dev_null);
     job_files_fini(&d->files);
+    free(d->findings);
+    free(d->first_error);
     worker_env_free(d->env);
     node_free(d->node);
     descendants_free(d->descendants);
@@ -569,8 +648,18 @@ static void on_handle_closed(uv_handle_t *handle)
     maybe_finish(d);
 }
 
+/* torchrun's custom: who launched muster reads the first failure in its own file. */
+static void hand_error_on(const struct driver_node *d)
+{
+    struct err e;
+    const char *path = facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE");
+    if (d->first_error && path && *path && error_file_write(path, d->first_error, &e) < 0)
+        log_warn("node", "%s", e.text);
+}
+
 void driver_node_close(struct driver_node *d)
 {
+    hand_error_on(d);
     end_exec_pipe(d);
     if (d->watches)
         watch_set_close(d->watches);

@@ -78,6 +78,20 @@ static int make_job_dir(struct job_files *f, const struct options *opt,
                    order->job_id);
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    remove(path);
+    return 0; /* what cannot be removed does not keep the rest */
+}
+
+static int remove_below(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    return at->level ? remove_one(path, st, type, at) : 0;
+}
+
 static void make_temp_dir(struct job_files *f)
 {
     const char *tmp = getenv("TMPDIR");
@@ -94,6 +108,8 @@ int job_files_prepare(struct job_files *f, const struct options *opt, const stru
     if (!opt->log_dir) {
         if (!f->temp_dir)
             make_temp_dir(f);
+        else if (order->generation) /* what an earlier one has said is not said by this */
+            nftw(f->temp_dir, remove_below, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
         return 0;
     }
     if (!f->job_dir && make_job_dir(f, opt, order, e) < 0)
@@ -108,6 +124,12 @@ int job_files_prepare(struct job_files *f, const struct options *opt, const stru
 const char *job_files_error_dir(const struct job_files *f)
 {
     return f->dir ? f->dir : f->temp_dir;
+}
+
+char *job_files_error_path(const struct job_files *f, uint32_t rank)
+{
+    const char *dir = job_files_error_dir(f);
+    return dir ? mem_printf("%s/rank-%u.error.json", dir, rank) : NULL;
 }
 
 static int open_one(const struct job_files *f, uint32_t rank, const char *suffix, struct err *e)
@@ -132,15 +154,6 @@ int job_files_open(const struct job_files *f, uint32_t rank, int *out, int *err,
     close(*out);
     *out = -1;
     return -1;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    remove(path);
-    return 0; /* what cannot be removed does not keep the rest */
 }
 
 void job_files_fini(struct job_files *f)

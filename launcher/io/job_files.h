@@ -23,6 +23,10 @@ int job_files_prepare(struct job_files *f, const struct options *opt, const stru
 /* Folder for error.json files, NULL if there is none. */
 const char *job_files_error_dir(const struct job_files *f);
 
+/* Path of a rank's error.json, whether or not it is there; NULL if there is no folder for it.
+ * Free with free(). */
+char *job_files_error_path(const struct job_files *f, uint32_t rank);
+
 /* Opens rank-R.out and .err, close-on-exec; -1 for both without --log-dir. 0, or -1 with
  * ERR_SYSTEM. */
 int job_files_open(const struct job_files *f, uint32_t rank, int *out, int *err, struct err *e);
