@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/symptom.h"
 
 enum { SIGNAL_KILL = 9 }; /* Linux */
 
@@ -98,9 +99,21 @@ static void worker_line(const struct verdict *v, const struct options *opt, stru
     buf_adds(out, ")\n");
 }
 
+static void symptom_lines(const struct verdict *v, struct buf *out)
+{
+    const struct symptom *s = symptom_find(v->error);
+    if (!s)
+        s = symptom_find(v->tail);
+    if (s)
+        buf_addf(out, "  %s: %s\n    %s\n", s->text, s->cause, s->fix);
+}
+
 /* Why it ended, as far as the kernel tells or the kind of its end does. */
 static void cause_line(const struct verdict *v, struct buf *out)
 {
+    const char *custom = v->end.kind == END_EXIT ? symptom_exit_code(v->end.code) : NULL;
+    if (custom)
+        buf_addf(out, "  exit %d: %s\n", v->end.code, custom);
     if (v->cause)
         buf_addf(out, "  %s\n", v->cause);
     else if (v->end.kind == END_SIGNAL && v->end.code == SIGNAL_KILL)
@@ -133,6 +146,7 @@ static void first_line(const struct job *job, const struct options *opt, struct 
         if (v->error)
             buf_addf(out, "  %s\n", v->error);
         tail_lines(v->tail, out);
+        symptom_lines(v, out);
         return;
     case VERDICT_SIGNAL:
         buf_addf(out, "muster: ended by signal %d (%s)\n", v->signo, signal_name(v->signo));

@@ -97,3 +97,12 @@ P
   expect_in "$stderr" "rank 1 failed first: signal 9 (SIGKILL)"
   grep -q "muster did not send it\|out-of-memory\|memory limit" <<<"$stderr"
 }
+
+@test "a known line of the worker's stderr is explained below it" {
+  run_muster -n 1 sh -c 'echo "NCCL WARN Duplicate GPU detected : rank 1" >&2; exit 1'
+  expect_status 1
+  expect_in "$stderr" "  Duplicate GPU detected: two ranks use the same GPU"$'\n'"    take the device from LOCAL_RANK"
+  run_muster -n 1 sh -c 'echo "my own words" >&2; exit 139'
+  expect_status 139
+  expect_in "$stderr" "  exit 139: a shell says so when its child died of SIGSEGV"
+}
