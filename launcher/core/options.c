@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "launcher/core/placement.h"
 #include "launcher/core/prefix.h"
+#include "launcher/core/rank_set.h"
 
 struct row {
     const char *name;
@@ -69,6 +70,22 @@ static int set_text(const char **at, const struct row *row, const char *where, c
     return 0;
 }
 
+static bool is_input(const char *text)
+{
+    uint64_t rank;
+    return strcmp(text, "none") == 0
+           || str_parse_u64(str_from(text), 0, UINT32_MAX, &rank) == 0;
+}
+
+static int set_if(bool is_right, const char **at, const char *where, const char *text,
+                  const char *right, struct err *e)
+{
+    if (!is_right)
+        return bad_value(e, where, text, right);
+    *at = text;
+    return 0;
+}
+
 /* where: how the user spelled it, for messages. */
 static int set_value(struct options *opt, const struct row *row, const char *where,
                      const char *text, struct err *e)
@@ -89,6 +106,16 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
     case VALUE_TEXT:
     case VALUE_TEMPLATE:
         return set_text(at, row, where, text, e);
+    case VALUE_RANKS:
+        return set_if(rank_set_is_valid(text), at, where, text, "a list of ranks such as 0,2-5",
+                      e);
+    case VALUE_STREAMS:
+        return set_if(stream_map_is_valid(text), at, where, text,
+                      "0, 1 (stdout), 2 (stderr) or 3 (both), nor that by local rank, as in "
+                      "0:3,12:1",
+                      e);
+    case VALUE_INPUT:
+        return set_if(is_input(text), at, where, text, "a rank or none", e);
     case VALUE_BINDING:
         if (binding_parse(str_from(text), at) == 0)
             return 0;
@@ -282,6 +309,14 @@ static int parse_environment(const char *const *environment, struct options *opt
     return rc;
 }
 
+static int check_logs(const struct options *opt, struct err *e)
+{
+    if (opt->log_dir || (!opt->tee && !opt->redirects))
+        return 0;
+    return err_set(e, ERR_USAGE, "--%s needs a folder for the files: --log-dir DIR",
+                   opt->redirects ? "redirects" : "tee");
+}
+
 static int check_command(enum option_command command, const struct options *opt, struct err *e)
 {
     switch (command) {
@@ -304,7 +339,7 @@ static int check_command(enum option_command command, const struct options *opt,
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
                        command == OPTIONS_PLAN ? "plan" : "run");
-    return 0;
+    return check_logs(opt, e);
 }
 
 int options_parse(char *const *args, const char *const *environment, struct options *opt,
@@ -374,6 +409,9 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
     case VALUE_CPU_BIND:
     case VALUE_TEXT:
     case VALUE_TEMPLATE:
+    case VALUE_RANKS:
+    case VALUE_STREAMS:
+    case VALUE_INPUT:
         buf_adds(out, *(const char *const *)at ? *(const char *const *)at : "");
         return;
     case VALUE_BINDING:

@@ -23,6 +23,9 @@ enum option_type {
     VALUE_DURATION, /* uint64_t in ms */
     VALUE_TEXT,     /* const char *, not empty */
     VALUE_TEMPLATE, /* const char *, of prefix.h */
+    VALUE_RANKS,    /* const char *, of rank_set.h */
+    VALUE_STREAMS,  /* const char *, a stream map of rank_set.h */
+    VALUE_INPUT,    /* const char *: a rank or "none" */
     VALUE_BINDING,  /* enum binding */
     VALUE_DIST,     /* enum dist */
     VALUE_FORMAT,   /* enum gpu_format */
@@ -72,6 +75,15 @@ enum option_type {
       "on a terminal, else none; coloured on a terminal unless NO_COLOR is set")               \
     X(LOG_DIR, "log-dir", 0, true, "PET_LOG_DIR", TEXT, log_dir, "DIR",                        \
       "also write each worker's output to DIR/<job>/<attempt>/rank-<R>.out and .err")          \
+    X(TEE, "tee", 't', true, "PET_TEE", STREAMS, tee, "STREAMS",                               \
+      "with --log-dir, write only these to files: 1 stdout, 2 stderr, 3 both, 0 none; or by "  \
+      "local rank: 0:3,12:1")                                                                  \
+    X(REDIRECTS, "redirects", 'r', true, "PET_REDIRECTS", STREAMS, redirects, "STREAMS",       \
+      "the same, and do not show them")                                                        \
+    X(ONLY_RANKS, "only-ranks", 0, true, NULL, RANKS, only_ranks, "LIST",                      \
+      "show the output of these ranks only, as in 0,2-5; files get all")                       \
+    X(STDIN, "stdin", 0, true, NULL, INPUT, input, "RANK",                                     \
+      "which rank reads standard input (default 0), or none")                                  \
     X(RDZV_ID, "rdzv-id", 0, true, "PET_RDZV_ID", TEXT, job_id, "ID",                          \
       "name of the job (default: random)")                                                     \
     X(MASTER_PORT, "master-port", 0, true, "PET_MASTER_PORT", PORT, master_port, "PORT",       \
@@ -109,7 +121,8 @@ struct options {
     uint32_t max_restarts;
     uint64_t grace_ms, timeout_ms; /* timeout 0 = none */
     const char *prefix, *log_dir, *job_id;
-    uint16_t master_port; /* 0 = any */
+    const char *tee, *redirects, *only_ranks, *input; /* NULL = not given */
+    uint16_t master_port;                             /* 0 = any */
     bool is_module, is_verbose, is_help, is_json;
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
     enum option_origin origin[OPTION_ID_COUNT];

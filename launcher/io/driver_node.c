@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "launcher/core/note.h"
+#include "launcher/core/streams.h"
 #include "launcher/core/worker_env.h"
 #include "launcher/io/child.h"
 #include "launcher/io/descendants.h"
@@ -294,9 +295,19 @@ static int check_script(const struct driver_node *d, const struct node_plan *pla
     return err_set(e, ERR_NOT_FOUND, "%s: no such program", script);
 }
 
+static uint32_t count_shown(const struct options *opt, const struct node_plan *plan)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->order.nworkers; i++)
+        n += streams_shown(opt, plan->workers[i].rank, i) != 0;
+    return n;
+}
+
 static int prepare(struct driver_node *d, struct err *e)
 {
     const struct node_plan *plan = node_plan(d->node);
+    if (streams_check(d->opt, plan->order.world_size, e) < 0)
+        return -1;
     if (!d->opt->is_plan && job_files_prepare(&d->files, d->opt, &plan->order, e) < 0)
         return -1;
     free(d->program);
@@ -310,7 +321,7 @@ static int prepare(struct driver_node *d, struct err *e)
     if (plan->omp_why && !facts_getenv(d->facts, "OMP_NUM_THREADS"))
         log_debug("node", "%s", plan->omp_why);
     d->has_spawn_failed = false;
-    output_expect(d->output, plan->order.nworkers);
+    output_expect(d->output, count_shown(d->opt, plan));
     free(d->children);
     d->nchildren = plan->order.nworkers;
     d->children = mem_alloc(d->nchildren, sizeof(struct child *));
@@ -366,10 +377,11 @@ static bool is_in_background(void)
     return group >= 0 && group != getpgrp();
 }
 
-/* Standard input goes to rank 0; the others read an empty file. */
+/* One rank reads standard input; the others read an empty file. */
 static int input_of(const struct driver_node *d, uint32_t rank)
 {
-    return rank == 0 && !is_in_background() ? STDIN_FILENO : d->dev_null;
+    return streams_reads_input(d->opt, rank) && !is_in_background() ? STDIN_FILENO
+                                                                    : d->dev_null;
 }
 
 static void say_refusal(struct driver_node *d, uint32_t rank, const struct spawn_refusal *r)
@@ -393,7 +405,8 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     struct child_start start = {.local_rank = local_rank, .rank = rank};
     int out[2] = {-1, -1}, err[2] = {-1, -1}, logs[2];
     assert(d->exec_write >= 0); /* PREPARE comes before SPAWN, REAP after it */
-    if (job_files_open(&d->files, rank, &logs[0], &logs[1], e) < 0)
+    start.shown = streams_shown(d->opt, rank, local_rank);
+    if (job_files_open(&d->files, rank, streams_logged(d->opt, local_rank), logs, e) < 0)
         return -1;
     if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0) {
         struct spawn s = d->spawn;

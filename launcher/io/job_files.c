@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/core/rank_set.h"
 
 enum { SAME_NAME_MAX = 1000, REMOVE_DESCRIPTORS = 8 };
 
@@ -142,17 +143,19 @@ static int open_one(const struct job_files *f, uint32_t rank, const char *suffix
     return fd;
 }
 
-int job_files_open(const struct job_files *f, uint32_t rank, int *out, int *err, struct err *e)
+int job_files_open(const struct job_files *f, uint32_t rank, unsigned streams, int fds[2],
+                   struct err *e)
 {
-    *out = *err = -1;
+    fds[0] = fds[1] = -1;
     if (!f->dir)
         return 0;
-    if ((*out = open_one(f, rank, "out", e)) < 0)
+    if (streams & STREAM_OUT && (fds[0] = open_one(f, rank, "out", e)) < 0)
         return -1;
-    if ((*err = open_one(f, rank, "err", e)) >= 0)
+    if (!(streams & STREAM_ERR) || (fds[1] = open_one(f, rank, "err", e)) >= 0)
         return 0;
-    close(*out);
-    *out = -1;
+    if (fds[0] >= 0)
+        close(fds[0]);
+    fds[0] = -1;
     return -1;
 }
 

@@ -27,9 +27,10 @@ const char *job_files_error_dir(const struct job_files *f);
  * Free with free(). */
 char *job_files_error_path(const struct job_files *f, uint32_t rank);
 
-/* Opens rank-R.out and .err, close-on-exec; -1 for both without --log-dir. 0, or -1 with
- * ERR_SYSTEM. */
-int job_files_open(const struct job_files *f, uint32_t rank, int *out, int *err, struct err *e);
+/* Opens rank-R.out and .err, close-on-exec, in this order; -1 for what is not among streams
+ * (STREAM_ bits), and for both without --log-dir. 0, or -1 with ERR_SYSTEM. */
+int job_files_open(const struct job_files *f, uint32_t rank, unsigned streams, int fds[2],
+                   struct err *e);
 
 /* Removes the private folder with what workers left in it; log folders stay. */
 void job_files_fini(struct job_files *f);

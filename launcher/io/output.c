@@ -61,6 +61,7 @@ struct output_stream {
     uint32_t rank, local_rank;
     struct buf prefix; /* as it was last made */
     int log_fd;
+    bool is_hidden;
     bool keep_tail, has_cr; /* the last bytes shown ended with "\r" */
     bool is_new;            /* a line was ended by the bytes that have just come */
     uint64_t now_ms;        /* when those came */
@@ -381,6 +382,11 @@ static void tail_add(struct output_stream *s, const char *p, size_t n)
             *c = '?'; /* the tail is text */
 }
 
+void output_stream_hide(struct output_stream *s)
+{
+    s->is_hidden = true;
+}
+
 /* The time of what is about to be written. */
 static void stamp(struct output_stream *s)
 {
@@ -395,6 +401,8 @@ void output_stream_write(struct output_stream *s, const char *p, size_t n)
         log_write(s, p, n);
     if (s->keep_tail)
         tail_add(s, p, n);
+    if (s->is_hidden)
+        return;
     bool had_part = s->line.part.len > 0;
     s->is_new = false;
     stamp(s);

@@ -42,7 +42,7 @@ struct output *output_new(uv_loop_t *loop, const struct output_style *style,
 /* Asynchronous: frees itself once its handles are closed. What is still waiting is lost. */
 void output_close(struct output *o);
 
-/* How many workers will write; several unless told. */
+/* How many workers will be shown; several unless told. */
 void output_expect(struct output *o, uint32_t nworkers);
 
 /* When output_tick is due; UINT64_MAX = never. Ask again after whatever has happened. */
@@ -60,6 +60,8 @@ void output_note(struct output *o, const char *p, size_t n);
  * remember the last lines. */
 struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,
                                         uint32_t local_rank, int log_fd, bool keep_tail);
+/* From now on its bytes go to its file and its tail alone. */
+void output_stream_hide(struct output_stream *s);
 /* The stream has ended: its last, unfinished line is written. Frees it. */
 void output_stream_end(struct output_stream *s);
 

@@ -390,3 +390,56 @@ W
   expect_status 0
   expect_in "$output" "100000"
 }
+
+@test "only some ranks are shown; files get all, and the report the end of any rank's stderr" {
+  script w <<'W'
+echo "out $RANK"
+echo "err $RANK" >&2
+[ "$RANK" = 2 ] || exec sleep 60
+until [ -s logs/job/0/rank-0.err ] && [ -s logs/job/0/rank-1.err ]; do sleep 0.05; done
+exit 3
+W
+  run_muster -n 3 --log-dir logs --rdzv-id job --only-ranks 0 ./w
+  expect_status 3
+  [[ $output == "out 0" ]]
+  expect_in "$stderr" "err 0"
+  expect_not_in "$stderr" "err 1"
+  expect_in "$stderr" "err 2" # in the report
+  [[ $(cat logs/job/0/rank-?.out) == $'out 0\nout 1\nout 2' ]]
+}
+
+@test "a flood that is not shown holds nothing up and takes no memory" {
+  bounded "$MUSTER" -n 2 --only-ranks 7 toy flood 20000 200 >out 2>err
+  [[ ! -s out && ! -s err ]]
+}
+
+@test "--redirects writes to files only, --tee to both, by local rank" {
+  script w <<'W'
+echo "out $RANK"
+echo "err $RANK" >&2
+W
+  run_muster -n 3 --log-dir logs --rdzv-id job -r 0:3,1:1 -t 2:2 ./w
+  expect_status 0
+  [[ $output == "out 2" ]]
+  [[ $(sort <<<"$stderr") == $'err 1\nerr 2' ]]
+  [[ $(cd logs/job/0 && ls) == $'rank-0.err\nrank-0.out\nrank-1.out\nrank-2.err' ]]
+  [[ $(<logs/job/0/rank-0.err) == "err 0" && $(<logs/job/0/rank-2.err) == "err 2" ]]
+  run_muster -n 1 -r 3 ./w
+  expect_status 2
+  expect_in "$stderr" "--log-dir"
+}
+
+@test "standard input goes to the rank that --stdin names, or to none" {
+  script w <<'W'
+cat >"in.$RANK"
+W
+  echo text | bounded "$MUSTER" -n 3 --stdin 2 ./w
+  [[ ! -s in.0 && ! -s in.1 && $(<in.2) == text ]]
+  echo text | bounded "$MUSTER" -n 2 --stdin none ./w
+  [[ ! -s in.0 && ! -s in.1 ]]
+  run_muster -n 2 --stdin 2 ./w
+  expect_status 2
+  expect_in "$stderr" "--stdin: there is no rank 2; the last one is 1"
+  run_muster plan -n 2 --stdin 2 --gpus none ./w
+  expect_status 2
+}

@@ -106,8 +106,13 @@ static void start(struct stage *s, const char *script)
     spawn.err = err[1];
     spawn.exec_pipe = exec_pipe[1];
     getrlimit(RLIMIT_NOFILE, &spawn.nofile);
-    struct child_start child = {
-        .local_rank = 7, .rank = 7, .out = out[0], .err = err[0], .log_out = -1, .log_err = -1};
+    struct child_start child = {.shown = STREAM_BOTH,
+                                .local_rank = 7,
+                                .rank = 7,
+                                .out = out[0],
+                                .err = err[0],
+                                .log_out = -1,
+                                .log_err = -1};
     assert_int_equal(spawn_start(&spawn, &child.pid, &child.pidfd, &e), 0);
     close(spawn.in);
     close(out[1]);
