@@ -84,6 +84,10 @@ enum option_type {
       "show the output of these ranks only, as in 0,2-5; files get all")                       \
     X(STDIN, "stdin", 0, true, NULL, INPUT, input, "RANK",                                     \
       "which rank reads standard input (default 0), or none")                                  \
+    X(REPORT, "report", 0, true, NULL, TEXT, report, "FILE",                                   \
+      "write how the job ended to FILE, as one JSON object")                                   \
+    X(EVENTS, "events", 0, true, NULL, TEXT, events, "FILE",                                   \
+      "write what happens to FILE, one JSON object a line (- = standard output)")              \
     X(RDZV_ID, "rdzv-id", 0, true, "PET_RDZV_ID", TEXT, job_id, "ID",                          \
       "name of the job (default: random)")                                                     \
     X(MASTER_PORT, "master-port", 0, true, "PET_MASTER_PORT", PORT, master_port, "PORT",       \
@@ -120,6 +124,7 @@ struct options {
     const char *cpu_bind; /* NULL = not given */
     uint32_t max_restarts;
     uint64_t grace_ms, timeout_ms; /* timeout 0 = none */
+    const char *report, *events;   /* files; NULL = none */
     const char *prefix, *log_dir, *job_id;
     const char *tee, *redirects, *only_ranks, *input; /* NULL = not given */
     uint16_t master_port;                             /* 0 = any */

@@ -106,3 +106,84 @@ P
   expect_status 139
   expect_in "$stderr" "  exit 139: a shell says so when its child died of SIGSEGV"
 }
+
+json() { # file, expression over the value called r: true, or the test fails
+  python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+assert eval(sys.argv[2]), (sys.argv[2], r)' "$1" "$2"
+}
+# A file of JSON Lines: a list of its objects.
+jsonl() { # file, expression over the list called r
+  python3 -c 'import json, sys
+r = [json.loads(line) for line in open(sys.argv[1])]
+assert eval(sys.argv[2]), (sys.argv[2], r)' "$1" "$2"
+}
+
+@test "--report tells how the job ended" {
+  run_muster -n 3 --rdzv-id my --report r.json sh -c '[ "$RANK" = 1 ] || exec sleep 60; echo "Duplicate GPU detected" >&2; exit 3'
+  expect_status 3
+  json r.json 'r["schema"] == "muster.report/1" and r["job"] == "my" and r["status"] == 3'
+  json r.json '(r["verdict"]["kind"], r["verdict"]["rank"], r["verdict"]["end"]["code"]) == ("worker", 1, 3)'
+  json r.json 'r["verdict"]["tail"] == "Duplicate GPU detected\n" and r["verdict"]["symptom"]["id"] == "nccl.duplicate_gpu"'
+  json r.json '[x["was_stopped"] for x in r["ranks"]] == [True, False, True] and all(x["pid"] for x in r["ranks"])'
+  json r.json '[x["end"]["signal"] for x in r["ranks"]] == ["SIGTERM", None, "SIGTERM"]'
+  json r.json 'r["attempts"] == 1 and r["duration_ms"] >= r["verdict"]["after_ms"] >= 0'
+  have 1 'r.json*'
+}
+
+@test "--report has the same keys whatever happens" {
+  run_muster -n 1 --report good.json true
+  expect_status 0
+  run_muster -n 1 --report bad.json sh -c 'exit 1'
+  expect_status 1
+  run_muster --report early.json --bogus 1 x
+  expect_status 2
+  run_muster -n 1 --report missing.json ./missing
+  expect_status 127
+  json early.json 'r["verdict"]["kind"] == "error" and r["status"] == 2 and "--bogus" in r["verdict"]["message"] and r["ranks"] == []'
+  json missing.json 'r["status"] == 127 and r["verdict"]["code"] == "NOT_FOUND"'
+  json good.json 'r["verdict"]["kind"] == "ok" and r["verdict"]["rank"] is None'
+  python3 - <<'P'
+import json
+files = [json.load(open(f"{n}.json")) for n in ("good", "bad", "early", "missing")]
+assert len({tuple(f) for f in files}) == 1
+assert len({tuple(f["verdict"]) for f in files}) == 1
+P
+}
+
+@test "--report that cannot be written costs nothing" {
+  run_muster -n 1 --report none/r.json touch started
+  expect_status 2
+  expect_in "$stderr" "--report: cannot write none/r.json"
+  [[ ! -e started ]]
+}
+
+@test "a report of a job that a signal ended" {
+  begin -n 2 --report r.json sh -c ': >"up.$RANK"; exec sleep 60'
+  eventually 20 have 2 'up.*'
+  kill -TERM "$PID"
+  end_within 20
+  expect_status 143
+  json r.json '(r["verdict"]["kind"], r["verdict"]["signal"], r["status"]) == ("signal", "SIGTERM", 143)'
+}
+
+@test "--events tells what happens, a line each, in order" {
+  run_muster -n 2 --max-restarts 1 --events ev.jsonl sh -c '[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] && exit 0; [ "$RANK" = 1 ] && exit 5; exec sleep 60'
+  expect_status 0
+  jsonl ev.jsonl 'all(x["v"] == 1 and x["unix_ms"] > 0 for x in r)'
+  jsonl ev.jsonl '(r[0]["type"], r[-1]["type"], r[-1]["status"]) == ("job", "end", 0)'
+  jsonl ev.jsonl '[x["world_size"] for x in r if x["type"] == "generation"] == [2, 2]'
+  jsonl ev.jsonl 'sorted((x["generation"], x["rank"]) for x in r if x["type"] == "started") == [(0, 0), (0, 1), (1, 0), (1, 1)]'
+  jsonl ev.jsonl 'sorted((x["generation"], x["rank"]) for x in r if x["type"] == "exited") == [(0, 0), (0, 1), (1, 0), (1, 1)]'
+  jsonl ev.jsonl '[(x["kind"], x["rank"]) for x in r if x["type"] == "verdict"] == [("worker", 1), ("ok", None)]'
+  jsonl ev.jsonl '[x["signal"] for x in r if x["type"] == "stop"] == ["SIGTERM"]'
+}
+
+@test "--events - writes to standard output" {
+  run_muster -n 1 --events - true
+  expect_status 0
+  expect_in "$output" '"type":"end"'
+  run_muster -n 1 --events none/ev.jsonl true
+  expect_status 2
+  expect_in "$stderr" "--events: cannot write none/ev.jsonl"
+}
