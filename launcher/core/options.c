@@ -70,6 +70,30 @@ static int set_text(const char **at, const struct row *row, const char *where, c
     return 0;
 }
 
+static const char units[] = "KMGT"; /* powers of 1024 */
+
+static int parse_size(struct str s, uint64_t *out)
+{
+    const char *unit = s.n ? memchr(units, s.p[s.n - 1], sizeof units - 1) : NULL;
+    s.n -= unit != NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (str_parse_u64(s, 1, UINT64_MAX >> (shift + 1), out) < 0)
+        return -1;
+    *out <<= shift;
+    return 0;
+}
+
+static void size_format(uint64_t size, struct buf *out)
+{
+    size_t i = 0;
+    for (; size && size % 1024 == 0 && i < sizeof units - 1; i++)
+        size /= 1024;
+    if (size)
+        buf_addf(out, "%llu", (unsigned long long)size);
+    if (size && i)
+        buf_addc(out, units[i - 1]);
+}
+
 static bool is_input(const char *text)
 {
     uint64_t rank;
@@ -106,6 +130,10 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
     case VALUE_TEXT:
     case VALUE_TEMPLATE:
         return set_text(at, row, where, text, e);
+    case VALUE_SIZE:
+        return parse_size(str_from(text), at) < 0
+                   ? bad_value(e, where, text, "a size such as 4096, 64K, 100M or 2G")
+                   : 0;
     case VALUE_RANKS:
         return set_if(rank_set_is_valid(text), at, where, text, "a list of ranks such as 0,2-5",
                       e);
@@ -311,10 +339,10 @@ static int parse_environment(const char *const *environment, struct options *opt
 
 static int check_logs(const struct options *opt, struct err *e)
 {
-    if (opt->log_dir || (!opt->tee && !opt->redirects))
+    const char *name = opt->redirects ? "redirects" : opt->tee ? "tee" : "log-size";
+    if (opt->log_dir || (!opt->tee && !opt->redirects && !opt->log_size))
         return 0;
-    return err_set(e, ERR_USAGE, "--%s needs a folder for the files: --log-dir DIR",
-                   opt->redirects ? "redirects" : "tee");
+    return err_set(e, ERR_USAGE, "--%s needs a folder for the files: --log-dir DIR", name);
 }
 
 static int check_command(enum option_command command, const struct options *opt, struct err *e)
@@ -405,6 +433,9 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
         return;
     case VALUE_DURATION:
         duration_format(*(const uint64_t *)at, out);
+        return;
+    case VALUE_SIZE:
+        size_format(*(const uint64_t *)at, out);
         return;
     case VALUE_CPU_BIND:
     case VALUE_TEXT:

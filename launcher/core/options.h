@@ -21,6 +21,7 @@ enum option_type {
     VALUE_NUMBER,   /* uint32_t, from 0 */
     VALUE_PORT,     /* uint16_t, 1 to 65535 */
     VALUE_DURATION, /* uint64_t in ms */
+    VALUE_SIZE,     /* uint64_t in bytes */
     VALUE_TEXT,     /* const char *, not empty */
     VALUE_TEMPLATE, /* const char *, of prefix.h */
     VALUE_RANKS,    /* const char *, of rank_set.h */
@@ -75,6 +76,9 @@ enum option_type {
       "on a terminal, else none; coloured on a terminal unless NO_COLOR is set")               \
     X(LOG_DIR, "log-dir", 0, true, "PET_LOG_DIR", TEXT, log_dir, "DIR",                        \
       "also write each worker's output to DIR/<job>/<attempt>/rank-<R>.out and .err")          \
+    X(LOG_SIZE, "log-size", 0, true, NULL, SIZE, log_size, "SIZE",                             \
+      "limit of each file of --log-dir, as in 64K, 100M, 2G: a full one becomes FILE.1, in "   \
+      "place of an older one (default: none)")                                                 \
     X(TEE, "tee", 't', true, "PET_TEE", STREAMS, tee, "STREAMS",                               \
       "with --log-dir, write only these to files: 1 stdout, 2 stderr, 3 both, 0 none; or by "  \
       "local rank: 0:3,12:1")                                                                  \
@@ -125,6 +129,7 @@ struct options {
     uint32_t max_restarts;
     uint64_t grace_ms, timeout_ms; /* timeout 0 = none */
     const char *report, *events;   /* files; NULL = none */
+    uint64_t log_size;             /* 0 = none */
     const char *prefix, *log_dir, *job_id;
     const char *tee, *redirects, *only_ranks, *input; /* NULL = not given */
     uint16_t master_port;                             /* 0 = any */

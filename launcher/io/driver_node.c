@@ -403,7 +403,8 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     struct cpu_set cpus;
     struct spawn_refusal refusal = {0, 0};
     struct child_start start = {.local_rank = local_rank, .rank = rank};
-    int out[2] = {-1, -1}, err[2] = {-1, -1}, logs[2];
+    int out[2] = {-1, -1}, err[2] = {-1, -1};
+    struct log_file *logs[2];
     assert(d->exec_write >= 0); /* PREPARE comes before SPAWN, REAP after it */
     start.shown = streams_shown(d->opt, rank, local_rank);
     if (job_files_open(&d->files, rank, streams_logged(d->opt, local_rank), logs, e) < 0)
@@ -439,7 +440,8 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     }
     close_pair(out);
     close_pair(err);
-    close_pair(logs);
+    log_file_close(logs[0]);
+    log_file_close(logs[1]);
     return -1;
 }
 

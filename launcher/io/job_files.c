@@ -113,6 +113,7 @@ int job_files_prepare(struct job_files *f, const struct options *opt, const stru
             nftw(f->temp_dir, remove_below, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
         return 0;
     }
+    f->log_size = opt->log_size;
     if (!f->job_dir && make_job_dir(f, opt, order, e) < 0)
         return -1;
     free(f->dir);
@@ -133,29 +134,27 @@ char *job_files_error_path(const struct job_files *f, uint32_t rank)
     return dir ? mem_printf("%s/rank-%u.error.json", dir, rank) : NULL;
 }
 
-static int open_one(const struct job_files *f, uint32_t rank, const char *suffix, struct err *e)
+static struct log_file *open_one(const struct job_files *f, uint32_t rank, const char *suffix,
+                                 struct err *e)
 {
     char *path = mem_printf("%s/rank-%u.%s", f->dir, rank, suffix);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        err_sys(e, errno, "cannot write %s", path);
+    struct log_file *log = log_file_open(path, f->log_size, e);
     free(path);
-    return fd;
+    return log;
 }
 
-int job_files_open(const struct job_files *f, uint32_t rank, unsigned streams, int fds[2],
-                   struct err *e)
+int job_files_open(const struct job_files *f, uint32_t rank, unsigned streams,
+                   struct log_file *logs[2], struct err *e)
 {
-    fds[0] = fds[1] = -1;
+    logs[0] = logs[1] = NULL;
     if (!f->dir)
         return 0;
-    if (streams & STREAM_OUT && (fds[0] = open_one(f, rank, "out", e)) < 0)
+    if (streams & STREAM_OUT && !(logs[0] = open_one(f, rank, "out", e)))
         return -1;
-    if (!(streams & STREAM_ERR) || (fds[1] = open_one(f, rank, "err", e)) >= 0)
+    if (!(streams & STREAM_ERR) || (logs[1] = open_one(f, rank, "err", e)) != NULL)
         return 0;
-    if (fds[0] >= 0)
-        close(fds[0]);
-    fds[0] = -1;
+    log_file_close(logs[0]);
+    logs[0] = NULL;
     return -1;
 }
 

@@ -59,8 +59,8 @@ struct output_stream {
     struct line line;
     const struct output_style *style;
     uint32_t rank, local_rank;
-    struct buf prefix; /* as it was last made */
-    int log_fd;
+    struct buf prefix;    /* as it was last made */
+    struct log_file *log; /* NULL = none */
     bool is_hidden;
     bool keep_tail, has_cr; /* the last bytes shown ended with "\r" */
     bool is_new;            /* a line was ended by the bytes that have just come */
@@ -302,13 +302,14 @@ static void prefix_make(struct output_stream *s)
 }
 
 struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,
-                                        uint32_t local_rank, int log_fd, bool keep_tail)
+                                        uint32_t local_rank, struct log_file *log,
+                                        bool keep_tail)
 {
     struct output_stream *s = mem_alloc(1, sizeof *s);
     s->sink = o->target[fd];
     turn_init(&s->turn, rank);
     line_init(&s->line);
-    s->log_fd = log_fd;
+    s->log = log;
     s->keep_tail = keep_tail;
     buf_init(&s->tail, 0);
     s->style = &o->style;
@@ -350,24 +351,6 @@ static void end_line(struct output_stream *s)
     turns->is_open = false;
 }
 
-static void log_write(struct output_stream *s, const char *p, size_t n)
-{
-    while (n && s->log_fd >= 0) {
-        ssize_t k = write(s->log_fd, p, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0) {
-            log_warn("output", "cannot write a worker's log file: %s; going on without it",
-                     strerror(errno));
-            close(s->log_fd);
-            s->log_fd = -1;
-            return;
-        }
-        p += k;
-        n -= (size_t)k;
-    }
-}
-
 static void tail_add(struct output_stream *s, const char *p, size_t n)
 {
     if (n > TAIL_BYTES) {
@@ -397,8 +380,8 @@ static void stamp(struct output_stream *s)
 
 void output_stream_write(struct output_stream *s, const char *p, size_t n)
 {
-    if (s->log_fd >= 0)
-        log_write(s, p, n);
+    if (s->log)
+        log_file_write(s->log, p, n);
     if (s->keep_tail)
         tail_add(s, p, n);
     if (s->is_hidden)
@@ -422,8 +405,7 @@ void output_stream_end(struct output_stream *s)
     turns_leave(&s->sink->turns, &s->turn);
     if (!s->sink->is_waiting && s->sink->pending.len)
         sink_flush(s->sink);
-    if (s->log_fd >= 0)
-        close(s->log_fd);
+    log_file_close(s->log);
     line_fini(&s->line);
     buf_fini(&s->tail);
     buf_fini(&s->prefix);

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "launcher/core/line.h"
+#include "launcher/io/log_file.h"
 
 struct output;
 
@@ -56,10 +57,11 @@ void output_tick(struct output *o, uint64_t now_ms);
  */
 void output_note(struct output *o, const char *p, size_t n);
 
-/* log_fd: a file that also gets the bytes, -1 = none; owned by the stream then. keep_tail:
+/* log: a file that also gets the bytes, NULL = none; owned by the stream then. keep_tail:
  * remember the last lines. */
 struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,
-                                        uint32_t local_rank, int log_fd, bool keep_tail);
+                                        uint32_t local_rank, struct log_file *log,
+                                        bool keep_tail);
 /* From now on its bytes go to its file and its tail alone. */
 void output_stream_hide(struct output_stream *s);
 /* The stream has ended: its last, unfinished line is written. Frees it. */

@@ -443,3 +443,13 @@ W
   run_muster plan -n 2 --stdin 2 --gpus none ./w
   expect_status 2
 }
+
+@test "--log-size bounds the files and keeps the end, line by line" {
+  bounded "$MUSTER" -n 1 --log-dir logs --rdzv-id job --log-size 64K seq 100000 >out
+  cd logs/job/0
+  [[ $(ls) == $'rank-0.err\nrank-0.out\nrank-0.out.1' ]]
+  [[ $(stat -c %s rank-0.out) -le 65536 && $(stat -c %s rank-0.out.1) -le 65536 ]]
+  cat rank-0.out.1 rank-0.out >both
+  [[ $(wc -l <both) -gt 10000 ]]
+  seq "$(head -n 1 both)" 100000 | cmp - both
+}

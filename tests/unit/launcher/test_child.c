@@ -111,8 +111,8 @@ static void start(struct stage *s, const char *script)
                                 .rank = 7,
                                 .out = out[0],
                                 .err = err[0],
-                                .log_out = -1,
-                                .log_err = -1};
+                                .log_out = NULL,
+                                .log_err = NULL};
     assert_int_equal(spawn_start(&spawn, &child.pid, &child.pidfd, &e), 0);
     close(spawn.in);
     close(out[1]);
