@@ -16,6 +16,7 @@
 #include "launcher/io/child.h"
 #include "launcher/io/descendants.h"
 #include "launcher/io/error_file.h"
+#include "launcher/io/guard.h"
 #include "launcher/io/job_files.h"
 #include "launcher/io/oom.h"
 #include "launcher/io/say.h"
@@ -48,6 +49,8 @@ struct driver_node {
     struct spawn_refusal said; /* what has been said: once is enough */
 
     struct descendants *descendants;
+    struct guard *guard; /* NULL before the first workers, and where there is none */
+    bool was_guard_asked;
     struct job_files files;
     struct worker_env *env;
     char *program; /* path of what is executed */
@@ -303,6 +306,22 @@ static uint32_t count_shown(const struct options *opt, const struct node_plan *p
     return n;
 }
 
+/* Once, before the first worker. A job without one runs all the same. */
+static void start_guard(struct driver_node *d)
+{
+    struct err e;
+    if (d->was_guard_asked)
+        return;
+    d->was_guard_asked = true;
+    d->guard = guard_start(&e);
+    d->spawn.mark = guard_mark(d->guard);
+    if (d->guard)
+        descendants_except(d->descendants, guard_pid(d->guard));
+    else if (e.code != ERR_OK)
+        log_info("node", "%s: should muster be killed, what workers have started may stay",
+                 e.text);
+}
+
 static int prepare(struct driver_node *d, struct err *e)
 {
     const struct node_plan *plan = node_plan(d->node);
@@ -316,6 +335,7 @@ static int prepare(struct driver_node *d, struct err *e)
         return -1;
     if (d->opt->is_plan) /* nothing will be started, so nothing is made */
         return 0;
+    start_guard(d);
     worker_env_free(d->env);
     d->env = worker_env_new(d->facts, plan, job_files_error_dir(&d->files));
     if (plan->omp_why && !facts_getenv(d->facts, "OMP_NUM_THREADS"))
@@ -432,6 +452,7 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
             d->children[local_rank] = child_new(&d->host, &start, e);
             if (!d->children[local_rank])
                 return -1;
+            guard_note_session(d->guard, local_rank, start.pid);
             d->pids[d->npids++] = start.pid;
             d->is_sorted = false;
             say_refusal(d, rank, &refusal);
@@ -475,6 +496,7 @@ static void apply_reap(struct driver_node *d)
 {
     d->is_sweeping = false;
     for (uint32_t i = 0; i < d->nchildren; i++) {
+        guard_note_session(d->guard, i, 0);
         if (d->children[i])
             child_reap(d->children[i]);
         d->children[i] = NULL;
@@ -676,6 +698,8 @@ void driver_node_close(struct driver_node *d)
 {
     hand_error_on(d);
     end_exec_pipe(d);
+    guard_stop(d->guard);
+    d->guard = NULL;
     if (d->watches)
         watch_set_close(d->watches);
     log_set_sink(say_log, NULL);

@@ -258,9 +258,10 @@ W
   expect_status 0
 }
 is_state() { [[ $(state_of "$PID") == "$1" ]]; }
-none_runs() { # every process of the job is stopped
+none_runs() { # every process of the job is stopped, but for the guard, which waits for muster's end
   local pid
   for pid in $(leftovers); do
+    [[ $(cat "/proc/$pid/comm") == job-guard ]] && continue
     [[ $(state_of "$pid") == T ]] || return 1
   done
   before=$(cat n.0 n.1)
