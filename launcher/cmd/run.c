@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "launcher/cmd/cmd.h"
+#include "launcher/core/junit.h"
 #include "launcher/core/node_plan.h"
 #include "launcher/core/report.h"
 #include "launcher/io/driver_head.h"
@@ -35,12 +36,31 @@ static int64_t unix_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static int write_junit(const struct report_end *end, struct err *e)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    junit_format(end->job, end->err, end->opt, end->duration_ms, &text);
+    int rc = report_file_write(end->opt->junit, buf_str(&text), e);
+    buf_fini(&text);
+    return rc;
+}
+
 /* A report that cannot be written does not change how the job ended. */
-static void write_report(const struct report_end *end)
+static void write_reports(const struct report_end *end)
 {
     struct err e;
-    if (report_json_write(end, &e) < 0)
+    if (end->opt->report && report_json_write(end, &e) < 0)
         log_warn("report", "%s", e.text);
+    if (end->opt->junit && write_junit(end, &e) < 0)
+        log_warn("junit", "%s", e.text);
+}
+
+static int check_reports(const struct options *opt, struct err *e)
+{
+    if (opt->report && report_file_check("--report", opt->report, e) < 0)
+        return -1;
+    return opt->junit ? report_file_check("--junit", opt->junit, e) : 0;
 }
 
 /* An error before there is a job: said, reported if a report is asked for, made the status. */
@@ -48,8 +68,7 @@ static int fail_early(const struct options *opt, const struct err *e)
 {
     const struct report_end end = {
         .opt = opt, .err = e, .started_unix_ms = unix_ms(), .status = err_exit_status(e->code)};
-    if (opt->report)
-        write_report(&end);
+    write_reports(&end);
     return cmd_fail(e);
 }
 
@@ -70,8 +89,7 @@ static int run_job(const struct options *opt, const struct facts *facts)
     buf_fini(&report);
     end.status = verdict_exit_status(job_verdict(job));
     end.duration_ms = now_ms() - begin_ms;
-    if (opt->report)
-        write_report(&end);
+    write_reports(&end);
     job_free(job);
     return end.status;
 }
@@ -87,7 +105,7 @@ int cmd_run(char *const *args)
     if (opt.is_help)
         return cmd_help(OPTIONS_RUN);
     log_set_level(opt.is_verbose ? LOG_DEBUG : LOG_INFO);
-    if (opt.report && report_file_check("--report", opt.report, &e) < 0)
+    if (check_reports(&opt, &e) < 0)
         return cmd_fail(&e);
     if (!opt.job_id) {
         if (random_id(id, sizeof id, &e) < 0)

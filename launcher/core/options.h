@@ -92,6 +92,8 @@ enum option_type {
       "write how the job ended to FILE, as one JSON object")                                   \
     X(EVENTS, "events", 0, true, NULL, TEXT, events, "FILE",                                   \
       "write what happens to FILE, one JSON object a line (- = standard output)")              \
+    X(JUNIT, "junit", 0, true, NULL, TEXT, junit, "FILE",                                      \
+      "write how each rank ended to FILE, as JUnit XML")                                       \
     X(RDZV_ID, "rdzv-id", 0, true, "PET_RDZV_ID", TEXT, job_id, "ID",                          \
       "name of the job (default: random)")                                                     \
     X(MASTER_PORT, "master-port", 0, true, "PET_MASTER_PORT", PORT, master_port, "PORT",       \
@@ -127,9 +129,9 @@ struct options {
     bool ignore_visible, strict_env, skip_unhealthy;
     const char *cpu_bind; /* NULL = not given */
     uint32_t max_restarts;
-    uint64_t grace_ms, timeout_ms; /* timeout 0 = none */
-    const char *report, *events;   /* files; NULL = none */
-    uint64_t log_size;             /* 0 = none */
+    uint64_t grace_ms, timeout_ms;       /* timeout 0 = none */
+    const char *report, *events, *junit; /* files; NULL = none */
+    uint64_t log_size;                   /* 0 = none */
     const char *prefix, *log_dir, *job_id;
     const char *tee, *redirects, *only_ranks, *input; /* NULL = not given */
     uint16_t master_port;                             /* 0 = any */

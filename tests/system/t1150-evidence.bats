@@ -187,3 +187,19 @@ P
   expect_status 2
   expect_in "$stderr" "--events: cannot write none/ev.jsonl"
 }
+
+@test "--junit has a test case for each rank" {
+  run_muster -n 3 --junit j.xml sh -c '[ "$RANK" = 1 ] || exec sleep 60; printf "a<b \\033[1m&\\n" >&2; exit 3'
+  expect_status 3
+  python3 - <<'P'
+import xml.etree.ElementTree as tree
+s = tree.parse("j.xml").getroot()
+assert (s.tag, s.get("tests"), s.get("failures"), s.get("skipped")) == ("testsuite", "3", "1", "2"), s.attrib
+failed = [c for c in s if c.find("failure") is not None]
+assert [c.get("name") for c in failed] == ["rank 1"]
+assert failed[0].find("failure").text == "a<b ?[1m&\n", failed[0].find("failure").text
+P
+  run_muster --junit early.xml --bogus x
+  expect_status 2
+  expect_in "$(<early.xml)" '<error message="--bogus: no such option'
+}
