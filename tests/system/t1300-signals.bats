@@ -232,7 +232,7 @@ W
 
 @test "on a terminal lines say whose they are" {
   : >keys
-  run on_terminal keys "$MUSTER" -n 2 echo hello
+  NO_COLOR=1 run on_terminal keys "$MUSTER" -n 2 echo hello
   expect_in "$output" "1: hello"
   run on_terminal keys "$MUSTER" -n 1 echo hello
   [[ ${lines[0]} == hello* ]]
