@@ -86,6 +86,8 @@ enum option_type {
       "the same, and do not show them")                                                        \
     X(ONLY_RANKS, "only-ranks", 0, true, NULL, RANKS, only_ranks, "LIST",                      \
       "show the output of these ranks only, as in 0,2-5; files get all")                       \
+    X(DEDUPE, "dedupe", 0, true, NULL, FLAG, is_deduped, NULL,                                 \
+      "show a line that several ranks print within 200 ms once, as in 'x7: line'")             \
     X(STDIN, "stdin", 0, true, NULL, INPUT, input, "RANK",                                     \
       "which rank reads standard input (default 0), or none")                                  \
     X(REPORT, "report", 0, true, NULL, TEXT, report, "FILE",                                   \
@@ -135,6 +137,7 @@ struct options {
     const char *prefix, *log_dir, *job_id;
     const char *tee, *redirects, *only_ranks, *input; /* NULL = not given */
     uint16_t master_port;                             /* 0 = any */
+    bool is_deduped;
     bool is_module, is_verbose, is_help, is_json;
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
     enum option_origin origin[OPTION_ID_COUNT];

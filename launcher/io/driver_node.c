@@ -639,7 +639,7 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     const struct output_events events = {d, on_output_blocked, on_reader_gone};
     const char *no_colour = facts_getenv(facts, "NO_COLOR"); /* no-color.org: not empty */
     const struct output_style style = {prefix_of(opt, facts), facts->host,
-                                       !(no_colour && *no_colour)};
+                                       !(no_colour && *no_colour), opt->is_deduped};
     d->output = output_new(loop, &style, &events);
     log_set_sink(on_log, d->output);
     d->host = (struct child_host){

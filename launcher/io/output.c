@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/core/dedupe.h"
 #include "launcher/core/prefix.h"
 #include "launcher/core/turns.h"
 
@@ -41,12 +42,15 @@ struct sink {
     bool is_own_fd, is_waiting, is_dead, is_terminal;
     struct buf pending;
     struct turns turns;
+    struct dedupe held;
+    struct turn several; /* whose the lines are that were held */
     uv_poll_t poll;
 };
 
 struct output {
     struct output_events events;
     struct output_style style;
+    uint32_t nshown, nstreams; /* workers that are shown, 0 = unknown; streams that are open */
     struct sink sinks[OUTPUT_FD_COUNT];
     struct sink *target[OUTPUT_FD_COUNT]; /* both the same after 2>&1: one queue, whole lines */
     int nopen;                            /* poll handles */
@@ -54,8 +58,10 @@ struct output {
 };
 
 struct output_stream {
+    struct output *output;
     struct sink *sink;
     struct turn turn;
+    struct dedupe_source source;
     struct line line;
     const struct output_style *style;
     uint32_t rank, local_rank;
@@ -203,6 +209,8 @@ struct output *output_new(uv_loop_t *loop, const struct output_style *style,
     for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
         bool is_second = i > 0 && is_same_file(fds[0], fds[i]);
         o->sinks[i].output = o;
+        dedupe_init(&o->sinks[i].held);
+        turn_init(&o->sinks[i].several, UINT32_MAX);
         o->target[i] = &o->sinks[is_second ? 0 : i];
         if (is_second)
             continue;
@@ -222,6 +230,7 @@ static void maybe_finish(struct output *o)
         if (o->sinks[i].is_own_fd)
             close(o->sinks[i].fd);
         buf_fini(&o->sinks[i].pending);
+        dedupe_fini(&o->sinks[i].held);
     }
     free(o);
 }
@@ -243,11 +252,28 @@ void output_close(struct output *o)
         maybe_finish(o);
 }
 
+/* Writes held lines whose time has come, or all. */
+static void write_held(struct sink *sink, bool is_all, uint64_t now_ms)
+{
+    const struct dedupe_line *line;
+    while ((line = is_all ? dedupe_first(&sink->held)
+                          : dedupe_due(&sink->held, sink->output->nshown, now_ms))
+           != NULL) {
+        if (!sink->is_dead) {
+            if (turns_take(&sink->turns, &sink->several, true, now_ms))
+                buf_addc(&sink->pending, '\n');
+            dedupe_line_format(line, &sink->pending);
+        }
+        dedupe_drop(&sink->held);
+    }
+}
+
 void output_note(struct output *o, const char *p, size_t n)
 {
     struct sink *sink = o->target[OUTPUT_ERR];
     if (sink->is_dead || sink->pending.len > 2 * SINK_FULL_BYTES)
         return;
+    write_held(sink, true, now_ms());
     if (sink->turns.is_open)
         buf_addc(&sink->pending, '\n');
     sink->turns.is_open = false;
@@ -312,6 +338,8 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
     s->log = log;
     s->keep_tail = keep_tail;
     buf_init(&s->tail, 0);
+    s->output = o;
+    o->nstreams++;
     s->style = &o->style;
     s->rank = rank;
     s->local_rank = local_rank;
@@ -331,6 +359,14 @@ static void emit(void *ctx, const char *p, size_t n)
     bool ends_line = p[n - 1] == '\n' || p[n - 1] == '\r';
     /* the "\n" of a "\r\n" whose first half was shown already */
     bool goes_on = turns_goes_on(turns, &s->turn) || (s->has_cr && n == 1 && *p == '\n');
+    if (s->style->is_deduped && !goes_on) {
+        if (p[n - 1] == '\n') {
+            dedupe_add(&s->sink->held, &s->source, buf_str(&s->prefix), p, n, s->now_ms);
+            s->has_cr = false;
+            return;
+        }
+        write_held(s->sink, true, s->now_ms);
+    }
     if (turns_take(turns, &s->turn, ends_line, s->now_ms))
         buf_addc(&s->sink->pending, '\n');
     if (s->style->prefix && !goes_on)
@@ -389,11 +425,21 @@ void output_stream_write(struct output_stream *s, const char *p, size_t n)
     bool had_part = s->line.part.len > 0;
     s->is_new = false;
     stamp(s);
-    line_feed(&s->line, p, n, s->style->prefix != NULL, LINE_MAX_BYTES, emit, s);
+    bool is_single = s->style->prefix || s->style->is_deduped;
+    line_feed(&s->line, p, n, is_single, LINE_MAX_BYTES, emit, s);
+    write_held(s->sink, false, s->now_ms);
     turns_wait(&s->sink->turns, &s->turn, s->line.part.len > 0, s->is_new || !had_part, n,
                s->now_ms);
     if (!s->sink->is_waiting && s->sink->pending.len)
         sink_flush(s->sink);
+}
+
+/* The last stream has ended: nothing can join any more. */
+static void end_held(struct sink *sink)
+{
+    write_held(sink, true, now_ms());
+    if (!sink->is_waiting && sink->pending.len)
+        sink_flush(sink);
 }
 
 void output_stream_end(struct output_stream *s)
@@ -403,6 +449,9 @@ void output_stream_end(struct output_stream *s)
     line_flush(&s->line, emit, s);
     end_line(s);
     turns_leave(&s->sink->turns, &s->turn);
+    if (--s->output->nstreams == 0)
+        for (int i = 0; i < OUTPUT_FD_COUNT; i++)
+            end_held(&s->output->sinks[i]);
     if (!s->sink->is_waiting && s->sink->pending.len)
         sink_flush(s->sink);
     log_file_close(s->log);
@@ -416,6 +465,7 @@ void output_stream_end(struct output_stream *s)
 
 void output_expect(struct output *o, uint32_t nworkers)
 {
+    o->nshown = nworkers;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++)
         o->sinks[i].turns.is_shared = nworkers != 1;
 }
@@ -430,8 +480,12 @@ uint64_t output_deadline(const struct output *o)
 {
     uint64_t soonest = UINT64_MAX;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
-        uint64_t at = can_show(&o->sinks[i]) ? turns_deadline(&o->sinks[i].turns) : UINT64_MAX;
-        soonest = at < soonest ? at : soonest;
+        if (!can_show(&o->sinks[i]))
+            continue;
+        uint64_t unfinished = turns_deadline(&o->sinks[i].turns),
+                 held = dedupe_deadline(&o->sinks[i].held);
+        soonest = unfinished < soonest ? unfinished : soonest;
+        soonest = held < soonest ? held : soonest;
     }
     return soonest;
 }
@@ -450,6 +504,11 @@ void output_tick(struct output *o, uint64_t now_ms)
         struct turn *due;
         while (can_show(&o->sinks[i]) && (due = turns_due(&o->sinks[i].turns, now_ms)) != NULL)
             show(list_entry(&due->link, struct output_stream, turn.link));
+        if (!can_show(&o->sinks[i]))
+            continue;
+        write_held(&o->sinks[i], false, now_ms);
+        if (o->sinks[i].pending.len)
+            sink_flush(&o->sinks[i]);
     }
 }
 

@@ -33,6 +33,7 @@ struct output_style {
     const char *prefix; /* template of core/prefix.h, NULL = none; borrowed */
     const char *host;   /* borrowed */
     bool has_colour;    /* prefixes on a terminal are coloured */
+    bool is_deduped;    /* equal lines of several streams are shown once (core/dedupe.h) */
 };
 
 /* A sink that is a terminal, or any with a prefix, shows unfinished lines after a short time

@@ -453,3 +453,19 @@ W
   [[ $(wc -l <both) -gt 10000 ]]
   seq "$(head -n 1 both)" 100000 | cmp - both
 }
+
+@test "--dedupe shows a line of several ranks once, and loses none" {
+  run_muster -n 5 --dedupe sh -c 'echo "warning: the same"; echo "rank $RANK"; echo "bad" >&2'
+  expect_status 0
+  local n=0 line
+  while read -r line; do
+    case $line in
+    "warning: the same") n=$((n + 1)) ;;
+    x[2-5]": warning: the same") n=$((n + ${line:1:1})) ;;
+    esac
+  done <<<"$output"
+  [[ $n -eq 5 ]]
+  [[ $(grep -c '^rank [0-4]$' <<<"$output") -eq 5 ]]
+  bounded "$MUSTER" -n 4 --dedupe toy flood 3000 150 >out 2>/dev/null
+  [[ $(grep -cE '^o [0-3] [0-9]+ x{150}$' out) -eq 12000 ]]
+}

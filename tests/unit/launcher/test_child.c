@@ -76,7 +76,7 @@ static void start(struct stage *s, const char *script)
     s->real = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     dup2(fds[1], STDOUT_FILENO);
     close(fds[1]);
-    const struct output_style style = {NULL, "box", false};
+    const struct output_style style = {NULL, "box", false, false};
     const struct output_events events = {s, on_blocked, on_reader_gone};
     struct err e;
     s->host = (struct child_host){

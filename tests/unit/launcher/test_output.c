@@ -42,7 +42,7 @@ static void on_reader_gone(void *ctx)
     ((struct stage *)ctx)->ngone++;
 }
 
-static void open_stage(struct stage *s, int out, int reader, const char *prefix)
+static void open_styled(struct stage *s, int out, int reader, const struct output_style *style)
 {
     *s = (struct stage){.reader = reader};
     uv_loop_init(&s->loop);
@@ -50,8 +50,12 @@ static void open_stage(struct stage *s, int out, int reader, const char *prefix)
     dup2(out, STDOUT_FILENO);
     close(out);
     const struct output_events events = {s, on_blocked, on_reader_gone};
-    const struct output_style style = {prefix, "box", true};
-    s->output = output_new(&s->loop, &style, &events);
+    s->output = output_new(&s->loop, style, &events);
+}
+
+static void open_stage(struct stage *s, int out, int reader, const char *prefix)
+{
+    open_styled(s, out, reader, &(struct output_style){prefix, "box", true, false});
 }
 
 static void close_stage(struct stage *s)
@@ -474,6 +478,45 @@ static void an_unfinished_line_shows(void **state)
     }
 }
 
+static void equal_lines_are_shown_once(void **state)
+{
+    (void)state;
+    struct stage s;
+    int out, reader;
+    make(KIND_PIPE, &out, &reader);
+    open_styled(&s, out, reader, &(struct output_style){"{rank}:", "box", false, true});
+    struct output_stream *streams[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        streams[i] = stream(&s, i);
+        say(streams[i], "same\n");
+    }
+    say(streams[1], "own\n");
+    take(&s);
+    assert_int_equal(s.got.len, 0); /* held */
+    pass_time(&s);
+    take(&s);
+    assert_string_equal(buf_str(&s.got), "x3: same\n1:own\n");
+    buf_reset(&s.got);
+    say(streams[0], "again\n$ ");
+    pass_time(&s);
+    say(streams[0], "y\n");
+    output_expect(s.output, 2);
+    say(streams[1], "end\n");
+    output_stream_end(streams[0]);
+    output_stream_end(streams[1]);
+    say(streams[2], "end\n"); /* all have said it */
+    take(&s);
+    assert_string_equal(buf_str(&s.got), "0:again\n0:$ y\nx2: end\n");
+    buf_reset(&s.got);
+    say(streams[2], "last\n");
+    output_stream_end(streams[2]); /* nothing can join any more */
+    close_stage(&s);
+    take(&s);
+    assert_string_equal(buf_str(&s.got), "2:last\n");
+    buf_fini(&s.got);
+    close(reader);
+}
+
 static void muster_speaks_on_a_line_of_its_own(void **state)
 {
     (void)state;
@@ -544,6 +587,7 @@ int main(void)
         cmocka_unit_test(prefixes_have_colours_on_a_terminal),
         cmocka_unit_test(a_line_in_parts_has_one_prefix),
         cmocka_unit_test(an_unfinished_line_shows),
+        cmocka_unit_test(equal_lines_are_shown_once),
         cmocka_unit_test(muster_speaks_on_a_line_of_its_own),
         cmocka_unit_test(nothing_is_shown_early_while_the_reader_waits),
         cmocka_unit_test(tails),
