@@ -203,3 +203,11 @@ P
   expect_status 2
   expect_in "$(<early.xml)" '<error message="--bogus: no such option'
 }
+
+@test "where a core went" {
+  ulimit -c unlimited 2>/dev/null || skip "no cores here"
+  run_muster -n 1 sh -c 'kill -SEGV $$'
+  expect_status 139
+  [[ $stderr == *"core dumped"* ]] || skip "no core was dumped"
+  expect_in "$stderr" "kernel.core_pattern"
+}
