@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "launcher/io/proc_stat.h"
 
-enum { PASSES = 4 }; /* a process may fork while it is being looked for */
+enum { PASSES = 4, LOOKS = 16 }; /* a process may fork while it is being looked for */
 
 struct pids {
     pid_t *items;
@@ -124,20 +124,40 @@ static bool is_over(pid_t pid)
            && info.si_pid == pid;
 }
 
-/* All live descendants that are ours. Dead ones have no children. */
+/* One look. Dead ones have no children. */
+static void look(const struct descendants *d, const struct pids *direct, struct pids *out)
+{
+    struct proc_stat stat;
+    for (size_t i = 0; i < direct->len; i++)
+        if (!is_stranger(d, direct->items[i]) && !is_over(direct->items[i])
+            && proc_stat_read(direct->items[i], &stat) && proc_stat_is_alive(&stat)
+            && stat.session != d->session)
+            pids_add(out, direct->items[i]);
+    for (size_t i = 0; i < out->len; i++)
+        children_of(out->items[i], out);
+}
+
+static pid_t last_of(const struct pids *p)
+{
+    return p->len ? p->items[p->len - 1] : 0;
+}
+
+/* All live descendants that are ours. Of one that dies during a look the children become ours
+ * and are not seen: the kernel appends them to our list, so then there is another look. */
 static void collect(const struct descendants *d, struct pids *out)
 {
     struct pids direct = {0};
-    struct proc_stat stat;
     own_children(&direct);
-    for (size_t i = 0; i < direct.len; i++)
-        if (!is_stranger(d, direct.items[i]) && !is_over(direct.items[i])
-            && proc_stat_read(direct.items[i], &stat) && proc_stat_is_alive(&stat)
-            && stat.session != d->session)
-            pids_add(out, direct.items[i]);
+    for (int pass = 0; pass < LOOKS; pass++) {
+        pid_t last = last_of(&direct);
+        out->len = 0;
+        look(d, &direct, out);
+        direct.len = 0;
+        own_children(&direct);
+        if (last_of(&direct) == last)
+            break;
+    }
     free(direct.items);
-    for (size_t i = 0; i < out->len; i++)
-        children_of(out->items[i], out);
 }
 
 static void kill_group_of(const struct descendants *d, pid_t pid)
