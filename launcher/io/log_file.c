@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ struct log_file {
     char *path;
     int fd; /* -1 = given up */
     uint64_t size, limit;
+    bool is_at_line; /* what was written last ended a line */
 };
 
 static int open_empty(const char *path)
@@ -55,15 +57,20 @@ static void rotate(struct log_file *f)
     free(older);
 }
 
-/* How many of n bytes go into the present file. */
+/* How many of n bytes go into the present file; 0: a new one has to begin. In the last eighth
+ * it ends with the first line that ends there, so that a chunk's unfinished line is not cut. */
 static size_t fitting(const struct log_file *f, const char *p, size_t n)
 {
-    uint64_t room = f->limit > f->size ? f->limit - f->size : 0;
-    if (!f->limit || n <= room)
+    uint64_t room = f->limit > f->size ? f->limit - f->size : 0, late = f->limit / 8;
+    if (!f->limit || n + late <= room)
         return n;
-    const char *newline = memrchr(p, '\n', (size_t)room);
+    if (f->is_at_line && f->size && room <= late)
+        return 0;
+    const char *newline = memrchr(p, '\n', n < room ? n : (size_t)room);
     if (newline)
         return (size_t)(newline - p) + 1;
+    if (n <= room)
+        return n;
     return f->size ? 0 : (size_t)room;
 }
 
@@ -91,6 +98,7 @@ void log_file_write(struct log_file *f, const char *p, size_t n)
             rotate(f);
         else
             write_all(f, p, k);
+        f->is_at_line = k && p[k - 1] == '\n';
         p += k;
         n -= k;
     }

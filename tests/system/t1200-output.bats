@@ -450,7 +450,7 @@ W
   [[ $(ls) == $'rank-0.err\nrank-0.out\nrank-0.out.1' ]]
   [[ $(stat -c %s rank-0.out) -le 65536 && $(stat -c %s rank-0.out.1) -le 65536 ]]
   cat rank-0.out.1 rank-0.out >both
-  [[ $(wc -l <both) -gt 10000 ]]
+  [[ $(wc -l <both) -gt 8000 ]]
   seq "$(head -n 1 both)" 100000 | cmp - both
 }
 

@@ -74,6 +74,26 @@ static void the_last_lines_are_kept(void **state)
     assert_int_equal(access(older, F_OK), -1);
 }
 
+/* Chunks end anywhere: what is kept begins with a line all the same. */
+static void no_chunking_cuts_a_line(void **state)
+{
+    (void)state;
+    char text[601] = "";
+    for (int i = 0; i < 100; i++)
+        snprintf(text + 6 * i, 7, "%05d\n", i);
+    for (size_t step = 1; step < 50; step++) {
+        write_text(text, step, 160);
+        char got[2][161] = {"", ""};
+        for (int i = 0; i < 2; i++) {
+            int fd = open(i ? path : older, O_RDONLY | O_CLOEXEC);
+            assert_in_range(read(fd, got[i], 160), 1, 160);
+            close(fd);
+            assert_int_equal(strlen(got[i]) % 6, 0);
+        }
+        assert_string_equal(text + 600 - strlen(got[1]), got[1]);
+    }
+}
+
 static void no_file_passes_the_limit(void **state)
 {
     (void)state;
@@ -105,6 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_limit_it_grows),
         cmocka_unit_test(the_last_lines_are_kept),
+        cmocka_unit_test(no_chunking_cuts_a_line),
         cmocka_unit_test(no_file_passes_the_limit),
         cmocka_unit_test(a_path_that_cannot_be_made_is_named),
     };
