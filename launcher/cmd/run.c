@@ -4,14 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "launcher/cmd/cmd.h"
+#include "launcher/core/junit.h"
 #include "launcher/core/node_plan.h"
 #include "launcher/core/report.h"
 #include "launcher/io/driver_head.h"
 #include "launcher/io/facts_gather.h"
+#include "launcher/io/report_json.h"
 #include "launcher/io/say.h"
 
 /* A job id that no other job on this machine has. */
@@ -25,22 +29,69 @@ static int random_id(char *id, size_t size, struct err *e)
     return 0;
 }
 
+static int64_t unix_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int write_junit(const struct report_end *end, struct err *e)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    junit_format(end->job, end->err, end->opt, end->duration_ms, &text);
+    int rc = report_file_write(end->opt->junit, buf_str(&text), e);
+    buf_fini(&text);
+    return rc;
+}
+
+/* A report that cannot be written does not change how the job ended. */
+static void write_reports(const struct report_end *end)
+{
+    struct err e;
+    if (end->opt->report && report_json_write(end, &e) < 0)
+        log_warn("report", "%s", e.text);
+    if (end->opt->junit && write_junit(end, &e) < 0)
+        log_warn("junit", "%s", e.text);
+}
+
+static int check_reports(const struct options *opt, struct err *e)
+{
+    if (opt->report && report_file_check("--report", opt->report, e) < 0)
+        return -1;
+    return opt->junit ? report_file_check("--junit", opt->junit, e) : 0;
+}
+
+/* An error before there is a job: said, reported if a report is asked for, made the status. */
+static int fail_early(const struct options *opt, const struct err *e)
+{
+    const struct report_end end = {
+        .opt = opt, .err = e, .started_unix_ms = unix_ms(), .status = err_exit_status(e->code)};
+    write_reports(&end);
+    return cmd_fail(e);
+}
+
 static int run_job(const struct options *opt, const struct facts *facts)
 {
     struct err e;
     struct job *job = job_new(opt, 1, 0);
+    struct report_end end = {.opt = opt, .job = job, .started_unix_ms = unix_ms()};
+    uint64_t begin_ms = now_ms();
     if (driver_head_run(job, opt, facts, &e) < 0) {
         job_free(job);
-        return cmd_fail(&e);
+        return fail_early(opt, &e);
     }
     struct buf report;
     buf_init(&report, 0);
     report_format(job, opt, &report);
     say(buf_str(&report), report.len, SAY_REPORT_MS);
     buf_fini(&report);
-    int status = verdict_exit_status(job_verdict(job));
+    end.status = verdict_exit_status(job_verdict(job));
+    end.duration_ms = now_ms() - begin_ms;
+    write_reports(&end);
     job_free(job);
-    return status;
+    return end.status;
 }
 
 int cmd_run(char *const *args)
@@ -50,17 +101,19 @@ int cmd_run(char *const *args)
     struct facts facts;
     char id[16];
     if (options_parse(args, (const char *const *)environ, &opt, &e) < 0)
-        return cmd_fail(&e);
+        return fail_early(&opt, &e);
     if (opt.is_help)
         return cmd_help(OPTIONS_RUN);
     log_set_level(opt.is_verbose ? LOG_DEBUG : LOG_INFO);
+    if (check_reports(&opt, &e) < 0)
+        return cmd_fail(&e);
     if (!opt.job_id) {
         if (random_id(id, sizeof id, &e) < 0)
-            return cmd_fail(&e);
+            return fail_early(&opt, &e);
         opt.job_id = id;
     }
     if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)
-        return cmd_fail(&e);
+        return fail_early(&opt, &e);
     facts_gather_topology(opt.cpu_bind, &facts);
     int status = run_job(&opt, &facts);
     facts_release(&facts);

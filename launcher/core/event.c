@@ -74,6 +74,7 @@ enum field_kind {
     FIELD_BOOL,
     FIELD_SIGNAL,
     FIELD_TEXT,
+    FIELD_MAYBE, /* a text that is left out where there is none */
     FIELD_END_OF_WORKER,
     FIELD_ORDER,
     FIELD_ERR,
@@ -107,7 +108,9 @@ static const struct field frame_fields[] = {
     FRAME_FIELD(EXITED, "pid", U32, exited.pid),
     FRAME_FIELD(EXITED, "end", END_OF_WORKER, exited.end),
     FRAME_FIELD(EXITED, "gpu", TEXT, exited.gpu),
-    FRAME_FIELD(EXITED, "tail", TEXT, exited.tail),
+    FRAME_FIELD(EXITED, "tail", TEXT, exited.evidence.tail),
+    FRAME_FIELD(EXITED, "error", MAYBE, exited.evidence.error),
+    FRAME_FIELD(EXITED, "cause", MAYBE, exited.evidence.cause),
 };
 
 #define EVENT_FIELD(type, name, kind, member)                                                  \
@@ -129,7 +132,9 @@ static const struct field event_fields[] = {
     EVENT_FIELD(SPAWN_FAILED, "sys", SYS, spawn_failed.sys),
     EVENT_FIELD(EXITED, "local_rank", U32, exited.local_rank),
     EVENT_FIELD(EXITED, "end", END_OF_WORKER, exited.end),
-    EVENT_FIELD(EXITED, "tail", TEXT, exited.tail),
+    EVENT_FIELD(EXITED, "tail", TEXT, exited.evidence.tail),
+    EVENT_FIELD(EXITED, "error", MAYBE, exited.evidence.error),
+    EVENT_FIELD(EXITED, "cause", MAYBE, exited.evidence.cause),
     EVENT_FIELD(STREAMS_ENDED, "local_rank", U32, streams_ended.local_rank),
     EVENT_FIELD(SWEPT, "left", U32, swept.left),
 };
@@ -234,6 +239,8 @@ static void order_format(const struct order *o, struct buf *out)
 static void field_format(const struct field *f, const void *base, struct buf *out)
 {
     const void *at = (const char *)base + f->offset;
+    if (f->kind == FIELD_MAYBE && !*(const char *const *)at)
+        return;
     buf_addf(out, " %s=", f->name);
     switch (f->kind) {
     case FIELD_U16:
@@ -257,7 +264,8 @@ static void field_format(const struct field *f, const void *base, struct buf *ou
     case FIELD_SYS:
         buf_addf(out, "%d", *(const int *)at);
         return;
-    case FIELD_TEXT: {
+    case FIELD_TEXT:
+    case FIELD_MAYBE: {
         const char *s = *(const char *const *)at;
         word(out, s ? s : "-");
         return;
@@ -440,6 +448,7 @@ static int field_parse(const struct field *f, void *base, char *text, struct ord
         *(int *)at = (int)v;
         return is_number && v < 4096 ? 0 : -1;
     case FIELD_TEXT:
+    case FIELD_MAYBE:
         *(const char **)at = strcmp(text, "-") == 0 ? NULL : text;
         return 0;
     case FIELD_END_OF_WORKER:

@@ -30,6 +30,13 @@ struct worker_end {
     bool core; /* END_SIGNAL: a core was dumped */
 };
 
+/* What is known of a worker that ended, each a text for people; NULL = nothing. */
+struct evidence {
+    const char *tail;  /* last lines of its stderr */
+    const char *error; /* from its error.json: exception and place, one line */
+    const char *cause; /* what the kernel says about its death, one line */
+};
+
 /* What the head orders a node to run. Owned by the head; the same for one generation. */
 struct order {
     const char *job_id;
@@ -91,8 +98,8 @@ struct frame {
         struct {
             uint32_t local_rank, pid;
             struct worker_end end;
-            const char *gpu;  /* for people, "" if none */
-            const char *tail; /* last lines of its stderr, NULL if none */
+            const char *gpu; /* for people, "" if none */
+            struct evidence evidence;
         } exited;
     } u;
 };
@@ -158,7 +165,7 @@ struct event {
         struct {
             uint32_t local_rank;
             struct worker_end end;
-            const char *tail;
+            struct evidence evidence;
         } exited;
         struct {
             uint32_t local_rank;

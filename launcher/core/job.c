@@ -224,17 +224,28 @@ static void end_with(struct job *j, enum verdict_kind kind, int signo, const str
 
 /* ---- starting ---- */
 
+static void name_ranks(struct job *j, uint32_t node)
+{
+    const struct job_node *n = &j->nodes[node];
+    for (uint32_t i = 0; i < n->order.nworkers; i++) {
+        j->ranks[n->order.first_rank + i].local_rank = i;
+        j->ranks[n->order.first_rank + i].node = node;
+        j->ranks[n->order.first_rank + i].host = n->host;
+    }
+}
+
 static void start_generation(struct job *j, struct effects *fx)
 {
     j->nready = j->nreaped = j->nalive = 0;
     j->stop_signo = 0;
+    free(j->ranks);
+    j->ranks = mem_alloc(j->nranks, sizeof *j->ranks);
     for (uint32_t i = 0; i < j->nnodes; i++) {
+        name_ranks(j, i);
         j->nodes[i].status = NODE_JOINED;
         j->nodes[i].order.generation = j->generation;
         send(j, fx, i, FRAME_PLAN)->u.plan.order = &j->nodes[i].order;
     }
-    free(j->ranks);
-    j->ranks = mem_alloc(j->nranks, sizeof *j->ranks);
 }
 
 static void plan(struct job *j, uint64_t now_ms, struct effects *fx)
@@ -391,7 +402,9 @@ static void blame(struct job *j, uint32_t node, const struct frame *frame, uint6
         .after_ms = now_ms - j->generation_at_ms,
         .host = mem_strdup(n->host),
         .gpu = mem_strdup(frame->u.exited.gpu),
-        .tail = mem_strdup(frame->u.exited.tail),
+        .tail = mem_strdup(frame->u.exited.evidence.tail),
+        .error = mem_strdup(frame->u.exited.evidence.error),
+        .cause = mem_strdup(frame->u.exited.evidence.cause),
     };
 }
 
@@ -404,6 +417,7 @@ static void on_exited(struct job *j, uint32_t node, const struct frame *frame, u
     rank->has_ended = true;
     rank->was_stopped = j->state == JOB_STOP;
     rank->end = frame->u.exited.end;
+    rank->after_ms = now_ms - j->generation_at_ms;
     j->nalive -= rank->pid != 0;
     if (j->state != JOB_RUN || !worker_end_is_failure(&rank->end))
         return;

@@ -19,6 +19,9 @@ struct job_rank {
     bool has_ended;
     bool was_stopped; /* it ended after the stop of the group had begun */
     struct worker_end end;
+    uint64_t after_ms; /* from the start of the generation to its end */
+    uint32_t node, local_rank;
+    const char *host; /* owned by the job */
 };
 
 /* Keeps a reference to opt. nnodes: how many nodes must join. beat_ms: how often a node says

@@ -422,7 +422,7 @@ static void on_prepared(struct node *n, const struct err *failure, struct effect
 
 /* A worker is over: it ended, or never began. */
 static void worker_ended(struct node *n, uint32_t local_rank, const struct worker_end *end,
-                         const char *tail, uint64_t now_ms, struct effects *fx)
+                         const struct evidence *evidence, uint64_t now_ms, struct effects *fx)
 {
     struct worker *w = &n->workers[local_rank];
     if (w->state != WORKER_STARTING && w->state != WORKER_ALIVE)
@@ -433,7 +433,8 @@ static void worker_ended(struct node *n, uint32_t local_rank, const struct worke
     frame->u.exited.local_rank = local_rank;
     frame->u.exited.pid = w->pid;
     frame->u.exited.end = *end;
-    frame->u.exited.tail = tail;
+    if (evidence)
+        frame->u.exited.evidence = *evidence;
     buf_reset(&n->gpu);
     node_plan_gpu_format(n->plan, local_rank, &n->gpu);
     frame->u.exited.gpu = buf_str(&n->gpu);
@@ -571,7 +572,7 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
         return;
     case EV_EXITED:
         if (ev->u.exited.local_rank < n->nworkers)
-            worker_ended(n, ev->u.exited.local_rank, &ev->u.exited.end, ev->u.exited.tail,
+            worker_ended(n, ev->u.exited.local_rank, &ev->u.exited.end, &ev->u.exited.evidence,
                          ev->now_ms, out);
         return;
     case EV_STREAMS_ENDED:

@@ -5,6 +5,8 @@
 
 #include "base/str.h"
 #include "launcher/core/placement.h"
+#include "launcher/core/prefix.h"
+#include "launcher/core/rank_set.h"
 
 struct row {
     const char *name;
@@ -54,6 +56,60 @@ static int set_number(struct options *opt, const struct row *row, const char *wh
     return 0;
 }
 
+static int set_text(const char **at, const struct row *row, const char *where, const char *text,
+                    struct err *e)
+{
+    if (!*text)
+        return err_set(e, ERR_USAGE, "%s: the value is empty; it should be %s", where,
+                       row->metavar);
+    struct str unknown = prefix_unknown(text);
+    if (row->type == VALUE_TEMPLATE && unknown.n)
+        return err_set(e, ERR_USAGE, "%s: '%.*s' is not known; known are " PREFIX_NAMES, where,
+                       STR_ARG(unknown));
+    *at = text;
+    return 0;
+}
+
+static const char units[] = "KMGT"; /* powers of 1024 */
+
+static int parse_size(struct str s, uint64_t *out)
+{
+    const char *unit = s.n ? memchr(units, s.p[s.n - 1], sizeof units - 1) : NULL;
+    s.n -= unit != NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (str_parse_u64(s, 1, UINT64_MAX >> (shift + 1), out) < 0)
+        return -1;
+    *out <<= shift;
+    return 0;
+}
+
+static void size_format(uint64_t size, struct buf *out)
+{
+    size_t i = 0;
+    for (; size && size % 1024 == 0 && i < sizeof units - 1; i++)
+        size /= 1024;
+    if (size)
+        buf_addf(out, "%llu", (unsigned long long)size);
+    if (size && i)
+        buf_addc(out, units[i - 1]);
+}
+
+static bool is_input(const char *text)
+{
+    uint64_t rank;
+    return strcmp(text, "none") == 0
+           || str_parse_u64(str_from(text), 0, UINT32_MAX, &rank) == 0;
+}
+
+static int set_if(bool is_right, const char **at, const char *where, const char *text,
+                  const char *right, struct err *e)
+{
+    if (!is_right)
+        return bad_value(e, where, text, right);
+    *at = text;
+    return 0;
+}
+
 /* where: how the user spelled it, for messages. */
 static int set_value(struct options *opt, const struct row *row, const char *where,
                      const char *text, struct err *e)
@@ -72,11 +128,22 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
                    ? bad_value(e, where, text, "a time such as 30, 500ms, 2m or 1h")
                    : 0;
     case VALUE_TEXT:
-        if (!*text)
-            return err_set(e, ERR_USAGE, "%s: the value is empty; it should be %s", where,
-                           row->metavar);
-        *(const char **)at = text;
-        return 0;
+    case VALUE_TEMPLATE:
+        return set_text(at, row, where, text, e);
+    case VALUE_SIZE:
+        return parse_size(str_from(text), at) < 0
+                   ? bad_value(e, where, text, "a size such as 4096, 64K, 100M or 2G")
+                   : 0;
+    case VALUE_RANKS:
+        return set_if(rank_set_is_valid(text), at, where, text, "a list of ranks such as 0,2-5",
+                      e);
+    case VALUE_STREAMS:
+        return set_if(stream_map_is_valid(text), at, where, text,
+                      "0, 1 (stdout), 2 (stderr) or 3 (both), nor that by local rank, as in "
+                      "0:3,12:1",
+                      e);
+    case VALUE_INPUT:
+        return set_if(is_input(text), at, where, text, "a rank or none", e);
     case VALUE_BINDING:
         if (binding_parse(str_from(text), at) == 0)
             return 0;
@@ -270,6 +337,14 @@ static int parse_environment(const char *const *environment, struct options *opt
     return rc;
 }
 
+static int check_logs(const struct options *opt, struct err *e)
+{
+    const char *name = opt->redirects ? "redirects" : opt->tee ? "tee" : "log-size";
+    if (opt->log_dir || (!opt->tee && !opt->redirects && !opt->log_size))
+        return 0;
+    return err_set(e, ERR_USAGE, "--%s needs a folder for the files: --log-dir DIR", name);
+}
+
 static int check_command(enum option_command command, const struct options *opt, struct err *e)
 {
     switch (command) {
@@ -292,7 +367,7 @@ static int check_command(enum option_command command, const struct options *opt,
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
                        command == OPTIONS_PLAN ? "plan" : "run");
-    return 0;
+    return check_logs(opt, e);
 }
 
 int options_parse(char *const *args, const char *const *environment, struct options *opt,
@@ -359,8 +434,15 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
     case VALUE_DURATION:
         duration_format(*(const uint64_t *)at, out);
         return;
+    case VALUE_SIZE:
+        size_format(*(const uint64_t *)at, out);
+        return;
     case VALUE_CPU_BIND:
     case VALUE_TEXT:
+    case VALUE_TEMPLATE:
+    case VALUE_RANKS:
+    case VALUE_STREAMS:
+    case VALUE_INPUT:
         buf_adds(out, *(const char *const *)at ? *(const char *const *)at : "");
         return;
     case VALUE_BINDING:

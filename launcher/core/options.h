@@ -21,7 +21,12 @@ enum option_type {
     VALUE_NUMBER,   /* uint32_t, from 0 */
     VALUE_PORT,     /* uint16_t, 1 to 65535 */
     VALUE_DURATION, /* uint64_t in ms */
+    VALUE_SIZE,     /* uint64_t in bytes */
     VALUE_TEXT,     /* const char *, not empty */
+    VALUE_TEMPLATE, /* const char *, of prefix.h */
+    VALUE_RANKS,    /* const char *, of rank_set.h */
+    VALUE_STREAMS,  /* const char *, a stream map of rank_set.h */
+    VALUE_INPUT,    /* const char *: a rank or "none" */
     VALUE_BINDING,  /* enum binding */
     VALUE_DIST,     /* enum dist */
     VALUE_FORMAT,   /* enum gpu_format */
@@ -66,11 +71,31 @@ enum option_type {
       "between the stop signal and SIGKILL (default 25s; also 500ms, 2m)")                     \
     X(TIMEOUT, "timeout", 0, true, NULL, DURATION, timeout_ms, "TIME",                         \
       "end the job after this time with status 124 (default: none)")                           \
-    X(PREFIX, "prefix", 0, true, NULL, TEXT, prefix, "TEXT",                                   \
-      "before each line: {rank} {local_rank} {host}; none; auto (default): '{rank}: ' on a "   \
-      "terminal, else none")                                                                   \
+    X(PREFIX, "prefix", 0, true, NULL, TEMPLATE, prefix, "TEXT",                               \
+      "before each line: {rank} {local_rank} {host} {time}; none; auto (default): '{rank}: ' " \
+      "on a terminal, else none; coloured on a terminal unless NO_COLOR is set")               \
     X(LOG_DIR, "log-dir", 0, true, "PET_LOG_DIR", TEXT, log_dir, "DIR",                        \
       "also write each worker's output to DIR/<job>/<attempt>/rank-<R>.out and .err")          \
+    X(LOG_SIZE, "log-size", 0, true, NULL, SIZE, log_size, "SIZE",                             \
+      "limit of each file of --log-dir, as in 64K, 100M, 2G: a full one becomes FILE.1, in "   \
+      "place of an older one (default: none)")                                                 \
+    X(TEE, "tee", 't', true, "PET_TEE", STREAMS, tee, "STREAMS",                               \
+      "with --log-dir, write only these to files: 1 stdout, 2 stderr, 3 both, 0 none; or by "  \
+      "local rank: 0:3,12:1")                                                                  \
+    X(REDIRECTS, "redirects", 'r', true, "PET_REDIRECTS", STREAMS, redirects, "STREAMS",       \
+      "the same, and do not show them")                                                        \
+    X(ONLY_RANKS, "only-ranks", 0, true, NULL, RANKS, only_ranks, "LIST",                      \
+      "show the output of these ranks only, as in 0,2-5; files get all")                       \
+    X(DEDUPE, "dedupe", 0, true, NULL, FLAG, is_deduped, NULL,                                 \
+      "show a line that several ranks print within 200 ms once, as in 'x7: line'")             \
+    X(STDIN, "stdin", 0, true, NULL, INPUT, input, "RANK",                                     \
+      "which rank reads standard input (default 0), or none")                                  \
+    X(REPORT, "report", 0, true, NULL, TEXT, report, "FILE",                                   \
+      "write how the job ended to FILE, as one JSON object")                                   \
+    X(EVENTS, "events", 0, true, NULL, TEXT, events, "FILE",                                   \
+      "write what happens to FILE, one JSON object a line (- = standard output)")              \
+    X(JUNIT, "junit", 0, true, NULL, TEXT, junit, "FILE",                                      \
+      "write how each rank ended to FILE, as JUnit XML")                                       \
     X(RDZV_ID, "rdzv-id", 0, true, "PET_RDZV_ID", TEXT, job_id, "ID",                          \
       "name of the job (default: random)")                                                     \
     X(MASTER_PORT, "master-port", 0, true, "PET_MASTER_PORT", PORT, master_port, "PORT",       \
@@ -106,9 +131,13 @@ struct options {
     bool ignore_visible, strict_env, skip_unhealthy;
     const char *cpu_bind; /* NULL = not given */
     uint32_t max_restarts;
-    uint64_t grace_ms, timeout_ms; /* timeout 0 = none */
+    uint64_t grace_ms, timeout_ms;       /* timeout 0 = none */
+    const char *report, *events, *junit; /* files; NULL = none */
+    uint64_t log_size;                   /* 0 = none */
     const char *prefix, *log_dir, *job_id;
-    uint16_t master_port; /* 0 = any */
+    const char *tee, *redirects, *only_ranks, *input; /* NULL = not given */
+    uint16_t master_port;                             /* 0 = any */
+    bool is_deduped;
     bool is_module, is_verbose, is_help, is_json;
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
     enum option_origin origin[OPTION_ID_COUNT];

@@ -4,6 +4,13 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/symptom.h"
+
+enum {
+    SIGNAL_KILL = 9, /* Linux */
+    SOON_MS = 1000,
+    ALSO_MAX = 4, /* ranks that are named */
+};
 
 void report_ranks(const struct job_rank *ranks, uint32_t n,
                   bool (*is_member)(const struct job_rank *rank), struct buf *out)
@@ -96,6 +103,28 @@ static void worker_line(const struct verdict *v, const struct options *opt, stru
     buf_adds(out, ")\n");
 }
 
+static void symptom_lines(const struct verdict *v, struct buf *out)
+{
+    const struct symptom *s = symptom_find(v->error);
+    if (!s)
+        s = symptom_find(v->tail);
+    if (s)
+        buf_addf(out, "  %s: %s\n    %s\n", s->text, s->cause, s->fix);
+}
+
+/* Why it ended, as far as the kernel tells or the kind of its end does. */
+static void cause_line(const struct verdict *v, struct buf *out)
+{
+    const char *custom = v->end.kind == END_EXIT ? symptom_exit_code(v->end.code) : NULL;
+    if (custom)
+        buf_addf(out, "  exit %d: %s\n", v->end.code, custom);
+    if (v->cause)
+        buf_addf(out, "  %s\n", v->cause);
+    else if (v->end.kind == END_SIGNAL && v->end.code == SIGNAL_KILL)
+        buf_adds(out, "  muster did not send it, and no memory limit was hit that muster can "
+                      "see: a person, a scheduler's limit or the kernel (see dmesg)\n");
+}
+
 static void tail_lines(const char *tail, struct buf *out)
 {
     if (!tail || !*tail)
@@ -117,7 +146,11 @@ static void first_line(const struct job *job, const struct options *opt, struct 
         worker_line(v, opt, out);
         if (v->end.kind == END_EXEC)
             exec_hint(v->end.code, out);
+        cause_line(v, out);
+        if (v->error)
+            buf_addf(out, "  %s\n", v->error);
         tail_lines(v->tail, out);
+        symptom_lines(v, out);
         return;
     case VERDICT_SIGNAL:
         buf_addf(out, "muster: ended by signal %d (%s)\n", v->signo, signal_name(v->signo));
@@ -132,6 +165,47 @@ static void first_line(const struct job *job, const struct options *opt, struct 
         buf_adds(out, " (--timeout) ended the job\n");
         return;
     }
+}
+
+/* Ended badly soon after the first, and not in the way that the stop ends workers: it may have
+ * failed for the same reason. */
+static bool failed_too(const struct job *job, const struct job_rank *r)
+{
+    uint64_t gone_ms;
+    int signo = job_stop_signal(job, &gone_ms);
+    const struct verdict *v = job_verdict(job);
+    if (v->kind != VERDICT_WORKER || !r->was_stopped || !worker_end_is_failure(&r->end)
+        || r->after_ms > v->after_ms + SOON_MS)
+        return false;
+    switch (r->end.kind) {
+    case END_EXIT:
+        return r->end.code != 128 + signo && r->end.code != 128 + SIGNAL_KILL;
+    case END_SIGNAL:
+        return r->end.code != signo && r->end.code != SIGNAL_KILL;
+    case END_EXEC:
+        return true;
+    case END_UNKNOWN:
+        return false;
+    }
+    return false;
+}
+
+static void also_failed(const struct job *job, const struct job_rank *ranks, uint32_t n,
+                        struct buf *out)
+{
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!failed_too(job, &ranks[i]) || ++k > ALSO_MAX)
+            continue;
+        buf_addf(out, "%srank %u (", k == 1 ? "  also failed: " : ", ", i);
+        worker_end_format(&ranks[i].end, out);
+        buf_addf(out, ", %llu ms later)",
+                 (unsigned long long)(ranks[i].after_ms - job_verdict(job)->after_ms));
+    }
+    if (k > ALSO_MAX)
+        buf_addf(out, " and %u more", k - ALSO_MAX);
+    if (k)
+        buf_addc(out, '\n');
 }
 
 static void stopped_line(const struct job *job, const struct job_rank *ranks, uint32_t n,
@@ -160,6 +234,7 @@ void report_format(const struct job *job, const struct options *opt, struct buf 
     const struct job_rank *ranks = job_ranks(job, &n);
     if (v->kind == VERDICT_ERROR)
         return;
+    also_failed(job, ranks, n, out);
     stopped_line(job, ranks, n, out);
     group("had ended well", ranks, n, ended_well, out);
     group("left behind", ranks, n, is_left, out);

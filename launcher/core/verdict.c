@@ -8,6 +8,8 @@ void verdict_fini(struct verdict *v)
     free(v->host);
     free(v->gpu);
     free(v->tail);
+    free(v->error);
+    free(v->cause);
     *v = (struct verdict){0};
 }
 

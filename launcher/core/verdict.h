@@ -27,9 +27,10 @@ struct verdict {
     int signo;                            /* VERDICT_SIGNAL */
     uint32_t rank, local_rank, node, pid; /* VERDICT_WORKER; node also of VERDICT_NODE_LOST */
     struct worker_end end;
-    uint64_t after_ms;       /* since the start of the generation */
-    char *host, *gpu, *tail; /* owned; NULL = unknown */
-    struct err err;          /* VERDICT_ERROR, VERDICT_NODE_LOST */
+    uint64_t after_ms;          /* since the start of the generation */
+    char *host, *gpu;           /* owned; NULL = unknown */
+    char *tail, *error, *cause; /* its evidence (event.h); likewise */
+    struct err err;             /* VERDICT_ERROR, VERDICT_NODE_LOST */
 };
 
 void verdict_fini(struct verdict *v);

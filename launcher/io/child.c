@@ -86,14 +86,18 @@ static void on_readable(void *ctx)
         c->host->on_full(c->host->ctx);
 }
 
-static int pipe_open(struct child *c, enum output_fd which, uint32_t rank, int fd, int log_fd,
+static int pipe_open(struct child *c, enum output_fd which, const struct child_start *start,
                      struct err *e)
 {
+    bool is_out = which == OUTPUT_OUT;
+    int fd = is_out ? start->out : start->err;
     struct pipe_end *end = &c->pipes[which];
     end->child = c;
     end->fd = fd;
-    end->stream = output_stream_new(c->host->output, which, rank, c->local_rank, log_fd,
-                                    which == OUTPUT_ERR);
+    end->stream = output_stream_new(c->host->output, which, start->rank, c->local_rank,
+                                    is_out ? start->log_out : start->log_err, !is_out);
+    if (!(start->shown & (is_out ? STREAM_OUT : STREAM_ERR)))
+        output_stream_hide(end->stream);
     return watch_start(c->host->watches, &end->watch, fd, on_readable, end, e);
 }
 
@@ -161,8 +165,8 @@ struct child *child_new(struct child_host *host, const struct child_start *start
     c->pid = start->pid;
     c->pidfd = start->pidfd;
     c->is_running = true;
-    int rc = pipe_open(c, OUTPUT_OUT, start->rank, start->out, start->log_out, e);
-    int rc_err = pipe_open(c, OUTPUT_ERR, start->rank, start->err, start->log_err, e);
+    int rc = pipe_open(c, OUTPUT_OUT, start, e);
+    int rc_err = pipe_open(c, OUTPUT_ERR, start, e);
     if (rc == 0 && rc_err == 0
         && watch_start(host->watches, &c->exit, c->pidfd, on_exited, c, e) == 0)
         return c;

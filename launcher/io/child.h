@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "launcher/core/event.h"
+#include "launcher/core/rank_set.h"
 #include "launcher/io/output.h"
 #include "launcher/io/watch.h"
 
@@ -32,8 +33,9 @@ struct child;
 struct child_start {
     uint32_t local_rank, rank;
     pid_t pid;
-    int pidfd, out, err;  /* owned by the child from here on */
-    int log_out, log_err; /* -1 = none; likewise */
+    int pidfd, out, err;                /* owned by the child from here on */
+    struct log_file *log_out, *log_err; /* NULL = none; likewise */
+    unsigned shown;                     /* STREAM_ bits of what the output gets */
 };
 
 /* Owns what start names from here on, also on failure: then NULL with ERR_SYSTEM, and the

@@ -5,14 +5,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/io/proc_stat.h"
 
-enum { PASSES = 4 }; /* a process may fork while it is being looked for */
+enum { PASSES = 4, LOOKS = 16 }; /* a process may fork while it is being looked for */
 
 struct pids {
     pid_t *items;
@@ -74,37 +74,6 @@ static void own_children(struct pids *out)
     children_of_thread(getpid(), tid, out);
 }
 
-/* What /proc/PID/stat says; session 0 may also mean one outside our pid namespace. */
-struct status {
-    char state;
-    pid_t group, session;
-    long nthreads;
-};
-
-static bool status_of(pid_t pid, struct status *out)
-{
-    char path[32], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *end = strrchr(text, ')'); /* the name before it may hold anything */
-    return end
-           && sscanf(end + 1,
-                     " %c %*d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
-                     &out->state, &out->group, &out->session, &out->nthreads)
-                  == 4;
-}
-
-/* A process whose first thread has ended looks like a zombie while its other threads live. */
-static bool is_alive(const struct status *status)
-{
-    return (status->state != 'Z' && status->state != 'X') || status->nthreads > 1;
-}
-
 struct descendants {
     pid_t session;
     struct pids strangers; /* children that we were started with */
@@ -134,6 +103,11 @@ struct descendants *descendants_adopt(void)
     return d;
 }
 
+void descendants_except(struct descendants *d, pid_t pid)
+{
+    pids_add(&d->strangers, pid);
+}
+
 void descendants_free(struct descendants *d)
 {
     if (!d)
@@ -150,27 +124,47 @@ static bool is_over(pid_t pid)
            && info.si_pid == pid;
 }
 
-/* All live descendants that are ours. Dead ones have no children. */
-static void collect(const struct descendants *d, struct pids *out)
+/* One look. Dead ones have no children. */
+static void look(const struct descendants *d, const struct pids *direct, struct pids *out)
 {
-    struct pids direct = {0};
-    struct status status;
-    own_children(&direct);
-    for (size_t i = 0; i < direct.len; i++)
-        if (!is_stranger(d, direct.items[i]) && !is_over(direct.items[i])
-            && status_of(direct.items[i], &status) && is_alive(&status)
-            && status.session != d->session)
-            pids_add(out, direct.items[i]);
-    free(direct.items);
+    struct proc_stat stat;
+    for (size_t i = 0; i < direct->len; i++)
+        if (!is_stranger(d, direct->items[i]) && !is_over(direct->items[i])
+            && proc_stat_read(direct->items[i], &stat) && proc_stat_is_alive(&stat)
+            && stat.session != d->session)
+            pids_add(out, direct->items[i]);
     for (size_t i = 0; i < out->len; i++)
         children_of(out->items[i], out);
 }
 
+static pid_t last_of(const struct pids *p)
+{
+    return p->len ? p->items[p->len - 1] : 0;
+}
+
+/* All live descendants that are ours. Of one that dies during a look the children become ours
+ * and are not seen: the kernel appends them to our list, so then there is another look. */
+static void collect(const struct descendants *d, struct pids *out)
+{
+    struct pids direct = {0};
+    own_children(&direct);
+    for (int pass = 0; pass < LOOKS; pass++) {
+        pid_t last = last_of(&direct);
+        out->len = 0;
+        look(d, &direct, out);
+        direct.len = 0;
+        own_children(&direct);
+        if (last_of(&direct) == last)
+            break;
+    }
+    free(direct.items);
+}
+
 static void kill_group_of(const struct descendants *d, pid_t pid)
 {
-    struct status status;
-    if (status_of(pid, &status) && status.group > 1 && status.session != d->session)
-        kill(-status.group, SIGKILL);
+    struct proc_stat stat;
+    if (proc_stat_read(pid, &stat) && stat.group > 1 && stat.session != d->session)
+        kill(-stat.group, SIGKILL);
 }
 
 uint32_t descendants_signal(struct descendants *d, int signo)

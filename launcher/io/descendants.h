@@ -17,6 +17,10 @@ struct descendants;
 /* Becomes a subreaper and remembers the children that are there already. Before the first
  * worker is started. */
 struct descendants *descendants_adopt(void);
+
+/* A child that muster started for itself: it is left alone too, until it has ended. */
+void descendants_except(struct descendants *d, pid_t pid);
+
 void descendants_free(struct descendants *d);
 
 /* Collects zombies among our direct children for which is_known says no; those it knows are

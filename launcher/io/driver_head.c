@@ -17,6 +17,7 @@
 #include "launcher/io/driver_node.h"
 #include "launcher/io/pump.h"
 #include "launcher/io/say.h"
+#include "launcher/io/events.h"
 #include "launcher/io/signals.h"
 #include "rendezvous/port.h"
 
@@ -27,6 +28,7 @@ struct driver_head {
     uv_timer_t timer;
     struct port *port;
     struct job *job;
+    struct events *events;     /* NULL = nobody asked */
     struct driver_node *local; /* the node of this process */
     struct event_queue queue;
     struct effects effects;
@@ -157,6 +159,8 @@ static bool step(void *ctx)
     say_event("job", &ev);
     effects_clear(&d->effects);
     job_step(d->job, &ev, &d->effects);
+    if (d->events)
+        events_step(d->events, d->job, &ev, &d->effects);
     for (size_t i = 0; i < d->effects.len; i++)
         apply(d, &d->effects.items[i]);
     return true;
@@ -231,8 +235,13 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     d->job = job;
     d->sink = sink;
     keep_descriptors();
+    if (opt->events && !opt->is_plan && !(d->events = events_open(opt->events, opt, e))) {
+        free(d);
+        return -1;
+    }
     int rc = uv_loop_init(&d->loop);
     if (rc < 0) {
+        events_close(d->events);
         free(d);
         return err_set(e, ERR_SYSTEM, "cannot make an event loop: %s", uv_strerror(rc));
     }
@@ -241,6 +250,7 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     if (!d->port) {
         uv_run(&d->loop, UV_RUN_DEFAULT);
         uv_loop_close(&d->loop);
+        events_close(d->events);
         free(d);
         return -1;
     }
@@ -259,6 +269,7 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     rc = uv_loop_close(&d->loop);
     if (rc < 0)
         log_error("job", "handles were left open: %s", uv_strerror(rc));
+    events_close(d->events);
     event_queue_fini(&d->queue);
     effects_fini(&d->effects);
     free(d);

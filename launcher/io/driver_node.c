@@ -11,15 +11,24 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "launcher/core/note.h"
+#include "launcher/core/streams.h"
 #include "launcher/core/worker_env.h"
 #include "launcher/io/child.h"
 #include "launcher/io/descendants.h"
+#include "launcher/io/error_file.h"
+#include "launcher/io/guard.h"
 #include "launcher/io/job_files.h"
+#include "launcher/io/oom.h"
 #include "launcher/io/say.h"
 #include "launcher/io/spawn.h"
 #include "launcher/io/watch.h"
 
 enum { SLAB_BYTES = 64 * 1024 };
+
+/* What was found out about a worker that failed; kept as long as its zombie. */
+struct findings {
+    char *error, *cause;
+};
 
 struct driver_node {
     uv_loop_t *loop;
@@ -40,13 +49,19 @@ struct driver_node {
     struct spawn_refusal said; /* what has been said: once is enough */
 
     struct descendants *descendants;
+    struct guard *guard; /* NULL before the first workers, and where there is none */
+    bool was_guard_asked;
     struct job_files files;
     struct worker_env *env;
     char *program; /* path of what is executed */
     int dev_null;
     struct output *output;
     struct child_host host;
-    struct child **children; /* by local rank; NULL = none */
+    struct child **children;   /* by local rank; NULL = none */
+    struct findings *findings; /* likewise */
+    struct oom_count oom;      /* when the generation was prepared */
+    bool is_stopping;          /* who ends from here on is a victim */
+    char *first_error;         /* error.json of the first failure, for an outer launcher */
     uint32_t nchildren;
     pid_t *pids; /* of the children, for telling them from orphans */
     size_t npids;
@@ -70,7 +85,11 @@ static void post_type(struct driver_node *d, enum event_type type)
 
 static void on_timer(uv_timer_t *timer)
 {
-    post_type(timer->data, EV_TICK);
+    struct driver_node *d = timer->data;
+    uint64_t now = now_ms();
+    output_tick(d->output, now);
+    if (node_deadline(d->node) <= now)
+        post_type(d, EV_TICK);
 }
 
 static void on_child_exit(void *ctx, uint32_t local_rank, const struct worker_end *end,
@@ -79,7 +98,9 @@ static void on_child_exit(void *ctx, uint32_t local_rank, const struct worker_en
     struct event ev = {.type = EV_EXITED};
     ev.u.exited.local_rank = local_rank;
     ev.u.exited.end = *end;
-    ev.u.exited.tail = tail;
+    const struct driver_node *d = ctx;
+    const struct findings *found = &d->findings[local_rank];
+    ev.u.exited.evidence = (struct evidence){tail, found->error, found->cause};
     post(ctx, &ev);
 }
 
@@ -144,17 +165,72 @@ static void on_exec_pipe(void *ctx)
     read_exec_failures(ctx);
 }
 
+/* Where a core went, in the kernel's own words. */
+static char *core_cause(void)
+{
+    char pattern[128] = "";
+    int fd = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, pattern, sizeof pattern - 1);
+    if (fd >= 0)
+        close(fd);
+    pattern[n > 0 ? n : 0] = '\0';
+    pattern[strcspn(pattern, "\n")] = '\0';
+    if (!*pattern)
+        return NULL;
+    return *pattern == '|'
+               ? mem_printf("the core went to the program %s (kernel.core_pattern)",
+                            pattern + 1)
+               : mem_printf("the core is a file %s, relative to the worker's folder "
+                            "(kernel.core_pattern)",
+                            pattern);
+}
+
+static char *find_cause(const struct driver_node *d, const struct worker_end *end)
+{
+    if (end->kind == END_SIGNAL && end->core)
+        return core_cause();
+    struct oom_count now;
+    oom_count_read("", &now);
+    /* A worker that ends by itself may have lost a child; others on this machine lost what is
+     * none of our business. */
+    if (end->kind != END_SIGNAL || end->code != SIGKILL)
+        now.has_machine = false;
+    return oom_cause(&d->oom, &now);
+}
+
+/* The first failures only: what a stop brings about needs no reason. */
+static void investigate(struct driver_node *d, uint32_t local_rank,
+                        const struct worker_end *end)
+{
+    struct findings *found = &d->findings[local_rank];
+    if (d->is_stopping || !worker_end_is_failure(end))
+        return;
+    found->cause = find_cause(d, end);
+    const struct node_plan *plan = node_plan(d->node);
+    char *path = job_files_error_path(&d->files, plan->workers[local_rank].rank);
+    if (!path)
+        return;
+    found->error = error_file_read(path);
+    if (found->error && !d->first_error && facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE"))
+        d->first_error =
+            error_file_stamp(path, end->kind == END_SIGNAL ? 128 + end->code : end->code);
+    free(path);
+}
+
 static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_end *end,
                            const char *tail)
 {
-    read_exec_failures(ctx);
-    on_child_exit(ctx, local_rank, end, tail);
+    struct driver_node *d = ctx;
+    read_exec_failures(d);
+    investigate(d, local_rank, end);
+    on_child_exit(d, local_rank, end, tail);
 }
 
 void driver_node_receive(struct driver_node *d, const struct frame *frame)
 {
     struct event ev = {.type = EV_FRAME};
     ev.u.frame.frame = *frame;
+    d->is_stopping = d->is_stopping || frame->type == FRAME_STOP;
     post(d, &ev);
 }
 
@@ -222,9 +298,35 @@ static int check_script(const struct driver_node *d, const struct node_plan *pla
     return err_set(e, ERR_NOT_FOUND, "%s: no such program", script);
 }
 
+static uint32_t count_shown(const struct options *opt, const struct node_plan *plan)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->order.nworkers; i++)
+        n += streams_shown(opt, plan->workers[i].rank, i) != 0;
+    return n;
+}
+
+/* Once, before the first worker. A job without one runs all the same. */
+static void start_guard(struct driver_node *d)
+{
+    struct err e;
+    if (d->was_guard_asked)
+        return;
+    d->was_guard_asked = true;
+    d->guard = guard_start(&e);
+    d->spawn.mark = guard_mark(d->guard);
+    if (d->guard)
+        descendants_except(d->descendants, guard_pid(d->guard));
+    else if (e.code != ERR_OK)
+        log_info("node", "%s: should muster be killed, what workers have started may stay",
+                 e.text);
+}
+
 static int prepare(struct driver_node *d, struct err *e)
 {
     const struct node_plan *plan = node_plan(d->node);
+    if (streams_check(d->opt, plan->order.world_size, e) < 0)
+        return -1;
     if (!d->opt->is_plan && job_files_prepare(&d->files, d->opt, &plan->order, e) < 0)
         return -1;
     free(d->program);
@@ -233,14 +335,22 @@ static int prepare(struct driver_node *d, struct err *e)
         return -1;
     if (d->opt->is_plan) /* nothing will be started, so nothing is made */
         return 0;
+    start_guard(d);
     worker_env_free(d->env);
     d->env = worker_env_new(d->facts, plan, job_files_error_dir(&d->files));
     if (plan->omp_why && !facts_getenv(d->facts, "OMP_NUM_THREADS"))
         log_debug("node", "%s", plan->omp_why);
     d->has_spawn_failed = false;
+    output_expect(d->output, count_shown(d->opt, plan));
     free(d->children);
     d->nchildren = plan->order.nworkers;
     d->children = mem_alloc(d->nchildren, sizeof(struct child *));
+    free(d->findings);
+    d->findings = mem_alloc(d->nchildren, sizeof *d->findings);
+    free(d->first_error);
+    d->first_error = NULL;
+    d->is_stopping = false;
+    oom_count_read("", &d->oom);
     free(d->pids);
     d->pids = mem_alloc(d->nchildren, sizeof *d->pids);
     d->npids = 0;
@@ -287,10 +397,11 @@ static bool is_in_background(void)
     return group >= 0 && group != getpgrp();
 }
 
-/* Standard input goes to rank 0; the others read an empty file. */
+/* One rank reads standard input; the others read an empty file. */
 static int input_of(const struct driver_node *d, uint32_t rank)
 {
-    return rank == 0 && !is_in_background() ? STDIN_FILENO : d->dev_null;
+    return streams_reads_input(d->opt, rank) && !is_in_background() ? STDIN_FILENO
+                                                                    : d->dev_null;
 }
 
 static void say_refusal(struct driver_node *d, uint32_t rank, const struct spawn_refusal *r)
@@ -312,9 +423,11 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     struct cpu_set cpus;
     struct spawn_refusal refusal = {0, 0};
     struct child_start start = {.local_rank = local_rank, .rank = rank};
-    int out[2] = {-1, -1}, err[2] = {-1, -1}, logs[2];
+    int out[2] = {-1, -1}, err[2] = {-1, -1};
+    struct log_file *logs[2];
     assert(d->exec_write >= 0); /* PREPARE comes before SPAWN, REAP after it */
-    if (job_files_open(&d->files, rank, &logs[0], &logs[1], e) < 0)
+    start.shown = streams_shown(d->opt, rank, local_rank);
+    if (job_files_open(&d->files, rank, streams_logged(d->opt, local_rank), logs, e) < 0)
         return -1;
     if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0) {
         struct spawn s = d->spawn;
@@ -339,6 +452,7 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
             d->children[local_rank] = child_new(&d->host, &start, e);
             if (!d->children[local_rank])
                 return -1;
+            guard_note_session(d->guard, local_rank, start.pid);
             d->pids[d->npids++] = start.pid;
             d->is_sorted = false;
             say_refusal(d, rank, &refusal);
@@ -347,7 +461,8 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     }
     close_pair(out);
     close_pair(err);
-    close_pair(logs);
+    log_file_close(logs[0]);
+    log_file_close(logs[1]);
     return -1;
 }
 
@@ -381,9 +496,13 @@ static void apply_reap(struct driver_node *d)
 {
     d->is_sweeping = false;
     for (uint32_t i = 0; i < d->nchildren; i++) {
+        guard_note_session(d->guard, i, 0);
         if (d->children[i])
             child_reap(d->children[i]);
         d->children[i] = NULL;
+        free(d->findings[i].error);
+        free(d->findings[i].cause);
+        d->findings[i] = (struct findings){NULL, NULL};
     }
     d->npids = 0;
     end_exec_pipe(d);
@@ -475,7 +594,11 @@ static bool step(void *ctx)
 static void settle(void *ctx)
 {
     struct driver_node *d = ctx;
-    uint64_t deadline = node_deadline(d->node), now = now_ms();
+    if (!d->output) /* closing */
+        return;
+    uint64_t deadline = node_deadline(d->node), shown = output_deadline(d->output),
+             now = now_ms();
+    deadline = shown < deadline ? shown : deadline;
     if (deadline == UINT64_MAX)
         uv_timer_stop(&d->timer);
     else
@@ -514,7 +637,10 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->timer.data = d;
     d->nhandles = 1;
     const struct output_events events = {d, on_output_blocked, on_reader_gone};
-    d->output = output_new(loop, prefix_of(opt, facts), facts->host, &events);
+    const char *no_colour = facts_getenv(facts, "NO_COLOR"); /* no-color.org: not empty */
+    const struct output_style style = {prefix_of(opt, facts), facts->host,
+                                       !(no_colour && *no_colour), opt->is_deduped};
+    d->output = output_new(loop, &style, &events);
     log_set_sink(on_log, d->output);
     d->host = (struct child_host){
         .output = d->output,
@@ -538,6 +664,8 @@ static void maybe_finish(struct driver_node *d)
     if (d->dev_null >= 0)
         close(d->dev_null);
     job_files_fini(&d->files);
+    free(d->findings);
+    free(d->first_error);
     worker_env_free(d->env);
     node_free(d->node);
     descendants_free(d->descendants);
@@ -557,9 +685,21 @@ static void on_handle_closed(uv_handle_t *handle)
     maybe_finish(d);
 }
 
+/* torchrun's custom: who launched muster reads the first failure in its own file. */
+static void hand_error_on(const struct driver_node *d)
+{
+    struct err e;
+    const char *path = facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE");
+    if (d->first_error && path && *path && error_file_write(path, d->first_error, &e) < 0)
+        log_warn("node", "%s", e.text);
+}
+
 void driver_node_close(struct driver_node *d)
 {
+    hand_error_on(d);
     end_exec_pipe(d);
+    guard_stop(d->guard);
+    d->guard = NULL;
     if (d->watches)
         watch_set_close(d->watches);
     log_set_sink(say_log, NULL);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/core/rank_set.h"
 
 enum { SAME_NAME_MAX = 1000, REMOVE_DESCRIPTORS = 8 };
 
@@ -78,6 +79,20 @@ static int make_job_dir(struct job_files *f, const struct options *opt,
                    order->job_id);
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    remove(path);
+    return 0; /* what cannot be removed does not keep the rest */
+}
+
+static int remove_below(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    return at->level ? remove_one(path, st, type, at) : 0;
+}
+
 static void make_temp_dir(struct job_files *f)
 {
     const char *tmp = getenv("TMPDIR");
@@ -94,8 +109,11 @@ int job_files_prepare(struct job_files *f, const struct options *opt, const stru
     if (!opt->log_dir) {
         if (!f->temp_dir)
             make_temp_dir(f);
+        else if (order->generation) /* what an earlier one has said is not said by this */
+            nftw(f->temp_dir, remove_below, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
         return 0;
     }
+    f->log_size = opt->log_size;
     if (!f->job_dir && make_job_dir(f, opt, order, e) < 0)
         return -1;
     free(f->dir);
@@ -110,37 +128,34 @@ const char *job_files_error_dir(const struct job_files *f)
     return f->dir ? f->dir : f->temp_dir;
 }
 
-static int open_one(const struct job_files *f, uint32_t rank, const char *suffix, struct err *e)
+char *job_files_error_path(const struct job_files *f, uint32_t rank)
+{
+    const char *dir = job_files_error_dir(f);
+    return dir ? mem_printf("%s/rank-%u.error.json", dir, rank) : NULL;
+}
+
+static struct log_file *open_one(const struct job_files *f, uint32_t rank, const char *suffix,
+                                 struct err *e)
 {
     char *path = mem_printf("%s/rank-%u.%s", f->dir, rank, suffix);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        err_sys(e, errno, "cannot write %s", path);
+    struct log_file *log = log_file_open(path, f->log_size, e);
     free(path);
-    return fd;
+    return log;
 }
 
-int job_files_open(const struct job_files *f, uint32_t rank, int *out, int *err, struct err *e)
+int job_files_open(const struct job_files *f, uint32_t rank, unsigned streams,
+                   struct log_file *logs[2], struct err *e)
 {
-    *out = *err = -1;
+    logs[0] = logs[1] = NULL;
     if (!f->dir)
         return 0;
-    if ((*out = open_one(f, rank, "out", e)) < 0)
+    if (streams & STREAM_OUT && !(logs[0] = open_one(f, rank, "out", e)))
         return -1;
-    if ((*err = open_one(f, rank, "err", e)) >= 0)
+    if (!(streams & STREAM_ERR) || (logs[1] = open_one(f, rank, "err", e)) != NULL)
         return 0;
-    close(*out);
-    *out = -1;
+    log_file_close(logs[0]);
+    logs[0] = NULL;
     return -1;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    remove(path);
-    return 0; /* what cannot be removed does not keep the rest */
 }
 
 void job_files_fini(struct job_files *f)

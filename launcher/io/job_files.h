@@ -8,11 +8,13 @@
 #include "base/err.h"
 #include "launcher/core/node_plan.h"
 #include "launcher/core/options.h"
+#include "launcher/io/log_file.h"
 
 struct job_files {
-    char *job_dir;  /* LOG-DIR/JOB, or JOB-2 where that exists; NULL without --log-dir */
-    char *dir;      /* of this generation, NULL likewise */
-    char *temp_dir; /* made for error.json files without --log-dir; NULL = none */
+    char *job_dir;     /* LOG-DIR/JOB, or JOB-2 where that exists; NULL without --log-dir */
+    char *dir;         /* of this generation, NULL likewise */
+    uint64_t log_size; /* limit of each log file in bytes, 0 = none */
+    char *temp_dir;    /* made for error.json files without --log-dir; NULL = none */
 };
 
 /* Makes the folders of the plan's generation. 0, or -1 with ERR_USAGE that names the folder and
@@ -23,9 +25,14 @@ int job_files_prepare(struct job_files *f, const struct options *opt, const stru
 /* Folder for error.json files, NULL if there is none. */
 const char *job_files_error_dir(const struct job_files *f);
 
-/* Opens rank-R.out and .err, close-on-exec; -1 for both without --log-dir. 0, or -1 with
- * ERR_SYSTEM. */
-int job_files_open(const struct job_files *f, uint32_t rank, int *out, int *err, struct err *e);
+/* Path of a rank's error.json, whether or not it is there; NULL if there is no folder for it.
+ * Free with free(). */
+char *job_files_error_path(const struct job_files *f, uint32_t rank);
+
+/* Opens rank-R.out and .err in this order; NULL for what is not among streams (STREAM_ bits),
+ * and for both without --log-dir. 0, or -1 with ERR_SYSTEM. */
+int job_files_open(const struct job_files *f, uint32_t rank, unsigned streams,
+                   struct log_file *logs[2], struct err *e);
 
 /* Removes the private folder with what workers left in it; log folders stay. */
 void job_files_fini(struct job_files *f);

@@ -9,10 +9,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/core/dedupe.h"
+#include "launcher/core/prefix.h"
+#include "launcher/core/turns.h"
 
 enum {
     LINE_MAX_BYTES = 64 * 1024,   /* of one line kept before it is passed on in parts */
@@ -34,14 +39,18 @@ struct sink {
     struct output *output;
     int fd;
     enum sink_kind kind;
-    bool is_own_fd, is_waiting, is_dead;
+    bool is_own_fd, is_waiting, is_dead, is_terminal;
     struct buf pending;
+    struct turns turns;
+    struct dedupe held;
+    struct turn several; /* whose the lines are that were held */
     uv_poll_t poll;
 };
 
 struct output {
     struct output_events events;
-    const char *prefix, *host;
+    struct output_style style;
+    uint32_t nshown, nstreams; /* workers that are shown, 0 = unknown; streams that are open */
     struct sink sinks[OUTPUT_FD_COUNT];
     struct sink *target[OUTPUT_FD_COUNT]; /* both the same after 2>&1: one queue, whole lines */
     int nopen;                            /* poll handles */
@@ -49,12 +58,19 @@ struct output {
 };
 
 struct output_stream {
+    struct output *output;
     struct sink *sink;
+    struct turn turn;
+    struct dedupe_source source;
     struct line line;
-    char *prefix;
-    size_t prefix_len;
-    int log_fd;
-    bool keep_tail, is_in_line; /* the last part emitted did not end its line */
+    const struct output_style *style;
+    uint32_t rank, local_rank;
+    struct buf prefix;    /* as it was last made */
+    struct log_file *log; /* NULL = none */
+    bool is_hidden;
+    bool keep_tail, has_cr; /* the last bytes shown ended with "\r" */
+    bool is_new;            /* a line was ended by the bytes that have just come */
+    uint64_t now_ms;        /* when those came */
     struct buf tail;
 };
 
@@ -183,20 +199,25 @@ static bool is_same_file(int a, int b)
 
 /* ---- the whole ---- */
 
-struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
+struct output *output_new(uv_loop_t *loop, const struct output_style *style,
                           const struct output_events *events)
 {
     static const int fds[] = {[OUTPUT_OUT] = STDOUT_FILENO, [OUTPUT_ERR] = STDERR_FILENO};
     struct output *o = mem_alloc(1, sizeof *o);
     o->events = *events;
-    o->prefix = prefix;
-    o->host = host;
+    o->style = *style;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
         bool is_second = i > 0 && is_same_file(fds[0], fds[i]);
         o->sinks[i].output = o;
+        dedupe_init(&o->sinks[i].held);
+        turn_init(&o->sinks[i].several, UINT32_MAX);
         o->target[i] = &o->sinks[is_second ? 0 : i];
-        if (!is_second)
-            sink_open(&o->sinks[i], loop, fds[i]);
+        if (is_second)
+            continue;
+        sink_open(&o->sinks[i], loop, fds[i]);
+        o->sinks[i].is_terminal = isatty(fds[i]) != 0;
+        enum turns_cut plain = o->sinks[i].is_terminal ? TURNS_CUT_RANKS : TURNS_CUT_NEVER;
+        turns_init(&o->sinks[i].turns, style->prefix ? TURNS_CUT_STREAMS : plain, true);
     }
     return o;
 }
@@ -209,6 +230,7 @@ static void maybe_finish(struct output *o)
         if (o->sinks[i].is_own_fd)
             close(o->sinks[i].fd);
         buf_fini(&o->sinks[i].pending);
+        dedupe_fini(&o->sinks[i].held);
     }
     free(o);
 }
@@ -230,11 +252,31 @@ void output_close(struct output *o)
         maybe_finish(o);
 }
 
+/* Writes held lines whose time has come, or all. */
+static void write_held(struct sink *sink, bool is_all, uint64_t now_ms)
+{
+    const struct dedupe_line *line;
+    while ((line = is_all ? dedupe_first(&sink->held)
+                          : dedupe_due(&sink->held, sink->output->nshown, now_ms))
+           != NULL) {
+        if (!sink->is_dead) {
+            if (turns_take(&sink->turns, &sink->several, true, now_ms))
+                buf_addc(&sink->pending, '\n');
+            dedupe_line_format(line, &sink->pending);
+        }
+        dedupe_drop(&sink->held);
+    }
+}
+
 void output_note(struct output *o, const char *p, size_t n)
 {
     struct sink *sink = o->target[OUTPUT_ERR];
     if (sink->is_dead || sink->pending.len > 2 * SINK_FULL_BYTES)
         return;
+    write_held(sink, true, now_ms());
+    if (sink->turns.is_open)
+        buf_addc(&sink->pending, '\n');
+    sink->turns.is_open = false;
     buf_add(&sink->pending, p, n);
     if (!sink->is_waiting)
         sink_flush(sink);
@@ -262,81 +304,87 @@ size_t output_drop(struct output *o)
 
 /* ---- streams ---- */
 
-static char *prefix_build(const char *template, uint32_t rank, uint32_t local_rank,
-                          const char *host)
+/* Local time of day; "" if there is none. */
+static void time_format(char *text, size_t size)
 {
-    struct buf out;
-    buf_init(&out, 0);
-    while (*template) {
-        if (strncmp(template, "{rank}", 6) == 0) {
-            buf_addf(&out, "%u", rank);
-            template += 6;
-        } else if (strncmp(template, "{local_rank}", 12) == 0) {
-            buf_addf(&out, "%u", local_rank);
-            template += 12;
-        } else if (strncmp(template, "{host}", 6) == 0) {
-            buf_adds(&out, host);
-            template += 6;
-        } else {
-            buf_addc(&out, *template ++);
-        }
-    }
-    return buf_steal(&out);
+    uint64_t ms = wall_ms();
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm local;
+    *text = '\0';
+    if (localtime_r(&seconds, &local))
+        snprintf(text, size, "%02d:%02d:%02d.%03u", local.tm_hour, local.tm_min, local.tm_sec,
+                 (unsigned)(ms % 1000));
+}
+
+static void prefix_make(struct output_stream *s)
+{
+    char now[40] = "";
+    if (prefix_has_time(s->style->prefix))
+        time_format(now, sizeof now);
+    buf_reset(&s->prefix);
+    const struct prefix_fields fields = {s->rank, s->local_rank, s->style->host, now,
+                                         s->style->has_colour && s->sink->is_terminal};
+    prefix_format(s->style->prefix, &fields, &s->prefix);
 }
 
 struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,
-                                        uint32_t local_rank, int log_fd, bool keep_tail)
+                                        uint32_t local_rank, struct log_file *log,
+                                        bool keep_tail)
 {
     struct output_stream *s = mem_alloc(1, sizeof *s);
     s->sink = o->target[fd];
+    turn_init(&s->turn, rank);
     line_init(&s->line);
-    s->log_fd = log_fd;
+    s->log = log;
     s->keep_tail = keep_tail;
     buf_init(&s->tail, 0);
-    if (o->prefix) {
-        s->prefix = prefix_build(o->prefix, rank, local_rank, o->host);
-        s->prefix_len = strlen(s->prefix);
-    }
+    s->output = o;
+    o->nstreams++;
+    s->style = &o->style;
+    s->rank = rank;
+    s->local_rank = local_rank;
+    buf_init(&s->prefix, 0);
+    if (o->style.prefix)
+        prefix_make(s);
     return s;
 }
 
 static void emit(void *ctx, const char *p, size_t n)
 {
     struct output_stream *s = ctx;
+    struct turns *turns = &s->sink->turns;
+    s->is_new = true;
     if (s->sink->is_dead)
         return;
-    if (s->prefix && !s->is_in_line)
-        buf_add(&s->sink->pending, s->prefix, s->prefix_len);
-    s->is_in_line = n && p[n - 1] != '\n' && p[n - 1] != '\r';
+    bool ends_line = p[n - 1] == '\n' || p[n - 1] == '\r';
+    /* the "\n" of a "\r\n" whose first half was shown already */
+    bool goes_on = turns_goes_on(turns, &s->turn) || (s->has_cr && n == 1 && *p == '\n');
+    if (s->style->is_deduped && !goes_on) {
+        if (p[n - 1] == '\n') {
+            dedupe_add(&s->sink->held, &s->source, buf_str(&s->prefix), p, n, s->now_ms);
+            s->has_cr = false;
+            return;
+        }
+        write_held(s->sink, true, s->now_ms);
+    }
+    if (turns_take(turns, &s->turn, ends_line, s->now_ms))
+        buf_addc(&s->sink->pending, '\n');
+    if (s->style->prefix && !goes_on)
+        buf_add(&s->sink->pending, buf_str(&s->prefix), s->prefix.len);
+    s->has_cr = p[n - 1] == '\r';
     buf_add(&s->sink->pending, p, n);
 }
 
-/* Prefixed or unfinished last lines get a newline, so that the next worker's line starts at the
+/* Prefixed unfinished last lines get a newline, so that the next worker's line starts at the
  * left. */
-static void emit_last(void *ctx, const char *p, size_t n)
+static void end_line(struct output_stream *s)
 {
-    struct output_stream *s = ctx;
-    emit(ctx, p, n);
-    if (s->prefix && !s->sink->is_dead && n && p[n - 1] != '\n')
-        buf_addc(&s->sink->pending, '\n');
-}
-
-static void log_write(struct output_stream *s, const char *p, size_t n)
-{
-    while (n && s->log_fd >= 0) {
-        ssize_t k = write(s->log_fd, p, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0) {
-            log_warn("output", "cannot write a worker's log file: %s; going on without it",
-                     strerror(errno));
-            close(s->log_fd);
-            s->log_fd = -1;
-            return;
-        }
-        p += k;
-        n -= (size_t)k;
-    }
+    struct turns *turns = &s->sink->turns;
+    if (!s->style->prefix || s->sink->is_dead
+        || !(turns_goes_on(turns, &s->turn) || (s->has_cr && s->is_new)))
+        return;
+    buf_addc(&s->sink->pending, '\n');
+    turns->is_open = false;
 }
 
 static void tail_add(struct output_stream *s, const char *p, size_t n)
@@ -353,28 +401,115 @@ static void tail_add(struct output_stream *s, const char *p, size_t n)
             *c = '?'; /* the tail is text */
 }
 
+void output_stream_hide(struct output_stream *s)
+{
+    s->is_hidden = true;
+}
+
+/* The time of what is about to be written. */
+static void stamp(struct output_stream *s)
+{
+    s->now_ms = now_ms();
+    if (s->style->prefix && prefix_has_time(s->style->prefix))
+        prefix_make(s);
+}
+
 void output_stream_write(struct output_stream *s, const char *p, size_t n)
 {
-    if (s->log_fd >= 0)
-        log_write(s, p, n);
+    if (s->log)
+        log_file_write(s->log, p, n);
     if (s->keep_tail)
         tail_add(s, p, n);
-    line_feed(&s->line, p, n, s->prefix != NULL, LINE_MAX_BYTES, emit, s);
+    if (s->is_hidden)
+        return;
+    bool had_part = s->line.part.len > 0;
+    s->is_new = false;
+    stamp(s);
+    bool is_single = s->style->prefix || s->style->is_deduped;
+    line_feed(&s->line, p, n, is_single, LINE_MAX_BYTES, emit, s);
+    write_held(s->sink, false, s->now_ms);
+    turns_wait(&s->sink->turns, &s->turn, s->line.part.len > 0, s->is_new || !had_part, n,
+               s->now_ms);
     if (!s->sink->is_waiting && s->sink->pending.len)
         sink_flush(s->sink);
 }
 
+/* The last stream has ended: nothing can join any more. */
+static void end_held(struct sink *sink)
+{
+    write_held(sink, true, now_ms());
+    if (!sink->is_waiting && sink->pending.len)
+        sink_flush(sink);
+}
+
 void output_stream_end(struct output_stream *s)
 {
-    line_flush(&s->line, emit_last, s);
+    s->is_new = false;
+    stamp(s);
+    line_flush(&s->line, emit, s);
+    end_line(s);
+    turns_leave(&s->sink->turns, &s->turn);
+    if (--s->output->nstreams == 0)
+        for (int i = 0; i < OUTPUT_FD_COUNT; i++)
+            end_held(&s->output->sinks[i]);
     if (!s->sink->is_waiting && s->sink->pending.len)
         sink_flush(s->sink);
-    if (s->log_fd >= 0)
-        close(s->log_fd);
+    log_file_close(s->log);
     line_fini(&s->line);
     buf_fini(&s->tail);
-    free(s->prefix);
+    buf_fini(&s->prefix);
     free(s);
+}
+
+/* ---- unfinished lines ---- */
+
+void output_expect(struct output *o, uint32_t nworkers)
+{
+    o->nshown = nworkers;
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++)
+        o->sinks[i].turns.is_shared = nworkers != 1;
+}
+
+/* What could not be taken anyway need not be shown. */
+static bool can_show(const struct sink *sink)
+{
+    return sink->turns.waiting.next && !sink->is_dead && !sink->is_waiting;
+}
+
+uint64_t output_deadline(const struct output *o)
+{
+    uint64_t soonest = UINT64_MAX;
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
+        if (!can_show(&o->sinks[i]))
+            continue;
+        uint64_t unfinished = turns_deadline(&o->sinks[i].turns),
+                 held = dedupe_deadline(&o->sinks[i].held);
+        soonest = unfinished < soonest ? unfinished : soonest;
+        soonest = held < soonest ? held : soonest;
+    }
+    return soonest;
+}
+
+static void show(struct output_stream *s)
+{
+    stamp(s);
+    line_flush(&s->line, emit, s);
+    turns_wait(&s->sink->turns, &s->turn, false, false, 0, s->now_ms);
+    sink_flush(s->sink);
+}
+
+void output_tick(struct output *o, uint64_t now_ms)
+{
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
+        struct turn *due;
+        while (can_show(&o->sinks[i]) && (due = turns_due(&o->sinks[i].turns, now_ms)) != NULL)
+            show(list_entry(&due->link, struct output_stream, turn.link));
+        if (!can_show(&o->sinks[i]))
+            continue;
+        write_held(&o->sinks[i], false, now_ms);
+        if (o->sinks[i].pending.len)
+            sink_flush(&o->sinks[i]);
+    }
 }
 
 const char *output_stream_tail(struct output_stream *s)

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "launcher/core/line.h"
+#include "launcher/io/log_file.h"
 
 struct output;
 
@@ -28,21 +29,42 @@ struct output_events {
     void (*on_reader_gone)(void *ctx);
 };
 
-/* prefix: template with {rank} {local_rank} {host}, NULL = none. host is borrowed. */
-struct output *output_new(uv_loop_t *loop, const char *prefix, const char *host,
+struct output_style {
+    const char *prefix; /* template of core/prefix.h, NULL = none; borrowed */
+    const char *host;   /* borrowed */
+    bool has_colour;    /* prefixes on a terminal are coloured */
+    bool is_deduped;    /* equal lines of several streams are shown once (core/dedupe.h) */
+};
+
+/* A sink that is a terminal, or any with a prefix, shows unfinished lines after a short time
+ * (core/turns.h); others do if one worker alone writes to them.
+ */
+struct output *output_new(uv_loop_t *loop, const struct output_style *style,
                           const struct output_events *events);
 /* Asynchronous: frees itself once its handles are closed. What is still waiting is lost. */
 void output_close(struct output *o);
+
+/* How many workers will be shown; several unless told. */
+void output_expect(struct output *o, uint32_t nworkers);
+
+/* When output_tick is due; UINT64_MAX = never. Ask again after whatever has happened. */
+uint64_t output_deadline(const struct output *o);
+
+/* Shows the unfinished lines whose time has come, at the second call after it. */
+void output_tick(struct output *o, uint64_t now_ms);
 
 /* muster's own words, whole lines between those of the workers' stderr. Lost where nobody
  * reads.
  */
 void output_note(struct output *o, const char *p, size_t n);
 
-/* log_fd: a file that also gets the bytes, -1 = none; owned by the stream then. keep_tail:
+/* log: a file that also gets the bytes, NULL = none; owned by the stream then. keep_tail:
  * remember the last lines. */
 struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,
-                                        uint32_t local_rank, int log_fd, bool keep_tail);
+                                        uint32_t local_rank, struct log_file *log,
+                                        bool keep_tail);
+/* From now on its bytes go to its file and its tail alone. */
+void output_stream_hide(struct output_stream *s);
 /* The stream has ended: its last, unfinished line is written. Frees it. */
 void output_stream_end(struct output_stream *s);
 

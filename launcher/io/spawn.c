@@ -113,6 +113,13 @@ static bool is_set_up(const struct spawn *s)
            && setrlimit(RLIMIT_NOFILE, &s->nofile) == 0;
 }
 
+/* Not every kernel lets us (gVisor does not): the worker starts all the same. */
+static void put_mark(const struct spawn *s)
+{
+    if (s->mark)
+        setrlimit(RLIMIT_LOCKS, &(struct rlimit){s->mark, RLIM_INFINITY});
+}
+
 /* By the kernel's own calls: glibc has one of the two, and a shorter type for it. Preferred,
  * not bound to: a full node would end the worker. */
 static void bind_to_place(const struct spawn *s)
@@ -134,6 +141,7 @@ static _Noreturn void child_main(const struct spawn *s)
 {
     if (is_set_up(s) && getppid() == s->parent) {
         reset_signals(s);
+        put_mark(s);
         bind_to_place(s);
         execve(s->path, s->argv, s->envp);
     }

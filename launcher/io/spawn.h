@@ -30,6 +30,7 @@ struct spawn {
     int exec_pipe;                 /* write end, close-on-exec, above 2 */
     uint32_t local_rank;           /* goes into a failure's record */
     struct rlimit nofile;          /* of the worker */
+    uint64_t mark;                 /* its soft RLIMIT_LOCKS, see guard.h; 0 = as muster's */
     sigset_t changed;              /* signals that muster ignores or handles */
     pid_t parent;                  /* muster's pid */
     const struct cpu_set *cpus;    /* where it runs; NULL = where muster may */

@@ -67,7 +67,7 @@ static void dies(struct world *w, uint32_t node, uint32_t local_rank,
     struct event ev = {.type = EV_EXITED};
     ev.u.exited.local_rank = local_rank;
     ev.u.exited.end = *end;
-    ev.u.exited.tail = worker_end_is_failure(end) ? "the last words" : NULL;
+    ev.u.exited.evidence.tail = worker_end_is_failure(end) ? "the last words" : NULL;
     bool streams_first = world_random(w, 2);
     if (streams_first)
         post_end_of_streams(w, node, local_rank);

@@ -40,6 +40,24 @@ W
   [[ $(sort <<<"$stderr") == $'[0/0]bad\n[1/1]bad' ]]
 }
 
+@test "a prefix with the time; a name that is not known is refused with those that are" {
+  run_muster -n 2 --prefix '{time} {rank}|' echo line
+  [[ $(grep -cE '^[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{3} [01]\|line$' <<<"$output") -eq 2 ]]
+  run_muster -n 2 --prefix '{rank} {job}' echo line
+  expect_status 2
+  expect_in "$stderr" "--prefix: '{job}' is not known; known are {rank}, {local_rank}, {host} and {time}"
+}
+
+@test "on a terminal the prefix has a colour for each rank, unless NO_COLOR is set" {
+  : >keys
+  run on_terminal keys "$MUSTER" -n 2 echo line
+  expect_in "$output" $'\e[36m0: \e[0mline'
+  expect_in "$output" $'\e[33m1: \e[0mline'
+  NO_COLOR=1 run on_terminal keys "$MUSTER" -n 2 echo line
+  expect_in "$output" "0: line"
+  expect_not_in "$output" $'\e'
+}
+
 @test "no prefix unless a person reads: nothing is added" {
   run_muster -n 2 echo same
   [[ $output == $'same\nsame' ]]
@@ -69,6 +87,50 @@ W
   echo go >gate
   end_within 20
   expect_status 0
+}
+
+@test "a prompt without newline shows while the worker waits, and its line goes on" {
+  mkfifo gate
+  script w <<'W'
+[ "$RANK" = 0 ] || exec sleep 60
+printf '(Pdb) '
+read -r line <gate
+echo "$line"
+exit 3
+W
+  begin -n 2 --prefix '{rank}:' ./w
+  eventually 20 grep -q '^0:(Pdb) $' out
+  echo next >gate
+  end_within 20
+  expect_status 3
+  [[ $output == '0:(Pdb) next' ]]
+}
+
+@test "a prompt of a worker that is alone shows as it is" {
+  mkfifo gate
+  script w <<'W'
+printf '(Pdb) '
+read -r line <gate
+printf 'end'
+W
+  begin -n 1 ./w
+  eventually 20 grep -q '^(Pdb) $' out
+  echo next >gate
+  end_within 20
+  printf '(Pdb) end' | cmp - out
+}
+
+@test "an unfinished line of several workers without prefix is never torn" {
+  mkfifo gate
+  script w <<'W'
+[ "$RANK" = 0 ] || { until [ -e half ]; do sleep 0.05; done; sleep 0.3; echo other; echo go >gate; exit 0; }
+printf 'first half, '
+: >half
+read -r line <gate
+echo 'second half'
+W
+  run_muster -n 2 ./w
+  [[ $(sort <<<"$output") == $'first half, second half\nother' ]]
 }
 
 @test "a line shows while the worker runs" {
@@ -327,4 +389,83 @@ W
   run bash -c 'ulimit -f 1; trap "" XFSZ; exec "$MUSTER" -n 1 --log-dir logs seq 100000 | tail -n 1; exit "${PIPESTATUS[0]}"'
   expect_status 0
   expect_in "$output" "100000"
+}
+
+@test "only some ranks are shown; files get all, and the report the end of any rank's stderr" {
+  script w <<'W'
+echo "out $RANK"
+echo "err $RANK" >&2
+[ "$RANK" = 2 ] || exec sleep 60
+until [ -s logs/job/0/rank-0.err ] && [ -s logs/job/0/rank-1.err ]; do sleep 0.05; done
+exit 3
+W
+  run_muster -n 3 --log-dir logs --rdzv-id job --only-ranks 0 ./w
+  expect_status 3
+  [[ $output == "out 0" ]]
+  expect_in "$stderr" "err 0"
+  expect_not_in "$stderr" "err 1"
+  expect_in "$stderr" "err 2" # in the report
+  [[ $(cat logs/job/0/rank-?.out) == $'out 0\nout 1\nout 2' ]]
+}
+
+@test "a flood that is not shown holds nothing up and takes no memory" {
+  bounded "$MUSTER" -n 2 --only-ranks 7 toy flood 20000 200 >out 2>err
+  [[ ! -s out && ! -s err ]]
+}
+
+@test "--redirects writes to files only, --tee to both, by local rank" {
+  script w <<'W'
+echo "out $RANK"
+echo "err $RANK" >&2
+W
+  run_muster -n 3 --log-dir logs --rdzv-id job -r 0:3,1:1 -t 2:2 ./w
+  expect_status 0
+  [[ $output == "out 2" ]]
+  [[ $(sort <<<"$stderr") == $'err 1\nerr 2' ]]
+  [[ $(cd logs/job/0 && ls) == $'rank-0.err\nrank-0.out\nrank-1.out\nrank-2.err' ]]
+  [[ $(<logs/job/0/rank-0.err) == "err 0" && $(<logs/job/0/rank-2.err) == "err 2" ]]
+  run_muster -n 1 -r 3 ./w
+  expect_status 2
+  expect_in "$stderr" "--log-dir"
+}
+
+@test "standard input goes to the rank that --stdin names, or to none" {
+  script w <<'W'
+cat >"in.$RANK"
+W
+  echo text | bounded "$MUSTER" -n 3 --stdin 2 ./w
+  [[ ! -s in.0 && ! -s in.1 && $(<in.2) == text ]]
+  echo text | bounded "$MUSTER" -n 2 --stdin none ./w
+  [[ ! -s in.0 && ! -s in.1 ]]
+  run_muster -n 2 --stdin 2 ./w
+  expect_status 2
+  expect_in "$stderr" "--stdin: there is no rank 2; the last one is 1"
+  run_muster plan -n 2 --stdin 2 --gpus none ./w
+  expect_status 2
+}
+
+@test "--log-size bounds the files and keeps the end, line by line" {
+  bounded "$MUSTER" -n 1 --log-dir logs --rdzv-id job --log-size 64K seq 100000 >out
+  cd logs/job/0
+  [[ $(ls) == $'rank-0.err\nrank-0.out\nrank-0.out.1' ]]
+  [[ $(stat -c %s rank-0.out) -le 65536 && $(stat -c %s rank-0.out.1) -le 65536 ]]
+  cat rank-0.out.1 rank-0.out >both
+  [[ $(wc -l <both) -gt 8000 ]]
+  seq "$(head -n 1 both)" 100000 | cmp - both
+}
+
+@test "--dedupe shows a line of several ranks once, and loses none" {
+  run_muster -n 5 --dedupe sh -c 'echo "warning: the same"; echo "rank $RANK"; echo "bad" >&2'
+  expect_status 0
+  local n=0 line
+  while read -r line; do
+    case $line in
+    "warning: the same") n=$((n + 1)) ;;
+    x[2-5]": warning: the same") n=$((n + ${line:1:1})) ;;
+    esac
+  done <<<"$output"
+  [[ $n -eq 5 ]]
+  [[ $(grep -c '^rank [0-4]$' <<<"$output") -eq 5 ]]
+  bounded "$MUSTER" -n 4 --dedupe toy flood 3000 150 >out 2>/dev/null
+  [[ $(grep -cE '^o [0-3] [0-9]+ x{150}$' out) -eq 12000 ]]
 }

@@ -76,11 +76,12 @@ static void start(struct stage *s, const char *script)
     s->real = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     dup2(fds[1], STDOUT_FILENO);
     close(fds[1]);
+    const struct output_style style = {NULL, "box", false, false};
     const struct output_events events = {s, on_blocked, on_reader_gone};
     struct err e;
     s->host = (struct child_host){
         .watches = watch_set_new(&s->loop, &e),
-        .output = output_new(&s->loop, NULL, "box", &events),
+        .output = output_new(&s->loop, &style, &events),
         .slab = mem_alloc(65536, 1),
         .slab_size = 65536,
         .ctx = s,
@@ -105,8 +106,13 @@ static void start(struct stage *s, const char *script)
     spawn.err = err[1];
     spawn.exec_pipe = exec_pipe[1];
     getrlimit(RLIMIT_NOFILE, &spawn.nofile);
-    struct child_start child = {
-        .local_rank = 7, .rank = 7, .out = out[0], .err = err[0], .log_out = -1, .log_err = -1};
+    struct child_start child = {.shown = STREAM_BOTH,
+                                .local_rank = 7,
+                                .rank = 7,
+                                .out = out[0],
+                                .err = err[0],
+                                .log_out = NULL,
+                                .log_err = NULL};
     assert_int_equal(spawn_start(&spawn, &child.pid, &child.pidfd, &e), 0);
     close(spawn.in);
     close(out[1]);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/core/rank_set.h"
 #include "launcher/io/job_files.h"
 
 static char folder[] = "/tmp/muster-test-XXXXXX";
@@ -54,12 +55,14 @@ static void attempts_have_folders(void **state)
     const struct options opt = {.log_dir = dir};
     struct order order = {.job_id = "job"};
     struct job_files files = {0}, again = {0};
-    int out, errfd;
+    struct log_file *logs[2];
     assert_int_equal(job_files_prepare(&files, &opt, &order, &err), 0);
-    assert_int_equal(job_files_open(&files, 3, &out, &errfd, &err), 0);
-    assert_true(fcntl(out, F_GETFD) & FD_CLOEXEC);
-    close(out);
-    close(errfd);
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the descriptor that comes next */
+    close(next);
+    assert_int_equal(job_files_open(&files, 3, STREAM_BOTH, logs, &err), 0);
+    assert_true(fcntl(next, F_GETFD) & FD_CLOEXEC);
+    log_file_close(logs[0]);
+    log_file_close(logs[1]);
     order.generation = 1;
     assert_int_equal(job_files_prepare(&files, &opt, &order, &err), 0);
     assert_string_equal(job_files_error_dir(&files), files.dir);
@@ -123,7 +126,7 @@ static void without_logs_a_private_folder_that_goes(void **state)
     const struct options opt = {0};
     const struct order order = {.job_id = "job"};
     struct job_files files = {0};
-    int out, errfd;
+    struct log_file *logs[2];
     assert_int_equal(job_files_prepare(&files, &opt, &order, &err), 0);
     char *dir = mem_strdup(job_files_error_dir(&files));
     assert_int_equal(job_files_prepare(&files, &opt, &order, &err), 0);
@@ -131,8 +134,8 @@ static void without_logs_a_private_folder_that_goes(void **state)
     struct stat st;
     assert_int_equal(stat(dir, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
-    assert_int_equal(job_files_open(&files, 0, &out, &errfd, &err), 0);
-    assert_true(out == -1 && errfd == -1);
+    assert_int_equal(job_files_open(&files, 0, STREAM_BOTH, logs, &err), 0);
+    assert_true(!logs[0] && !logs[1]);
     char *sub = mem_printf("%s/sub", dir), *link = mem_printf("%s/sub/link", dir);
     assert_int_equal(mkdir(sub, 0700), 0);
     assert_int_equal(symlink(folder, link), 0); /* not followed */

@@ -237,6 +237,64 @@ static void help_names_every_option(void **state)
     buf_fini(&text);
 }
 
+static void sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *out;
+        uint64_t bytes;
+    } rows[] = {
+        {"--log-dir d --log-size 1000 p", "1000", 1000},
+        {"--log-dir d --log-size 64K p", "64K", 65536},
+        {"--log-dir d --log-size 2048M p", "2G", 2147483648},
+        {"p", "", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct buf out;
+        buf_init(&out, 0);
+        assert_int_equal(parse(rows[i].text), 0);
+        assert_true(opt.log_size == rows[i].bytes);
+        options_value_format(&opt, OPTION_LOG_SIZE, &out);
+        assert_string_equal(buf_str(&out), rows[i].out);
+        buf_fini(&out);
+    }
+    static const char *const wrong[] = {"0", "K", "1X", "-1", "99999999999T", "1.5G"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char text[64] = "--log-dir d --log-size ";
+        strcat(text, wrong[i]);
+        strcat(text, " p");
+        assert_int_equal(parse(text), -1);
+    }
+    assert_int_equal(parse("--log-size 1K p"), -1);
+    assert_non_null(strstr(err.text, "--log-dir"));
+}
+
+static void streams_of_workers(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("-r 3 --tee=0:3,12:1 --log-dir d --only-ranks 0,2-5 --stdin none p"),
+                     0);
+    assert_string_equal(opt.redirects, "3");
+    assert_string_equal(opt.tee, "0:3,12:1");
+    assert_string_equal(opt.only_ranks, "0,2-5");
+    assert_string_equal(opt.input, "none");
+    static const char *const wrong[] = {
+        "-r 4 --log-dir d p",
+        "-t 0:3, --log-dir d p",
+        "--only-ranks 3-1 p",
+        "--stdin some p",
+        "-r 3 p",
+        "-t 3 p",
+        "--prefix {what} p",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(parse(wrong[i]), -1);
+        assert_int_equal(err.code, ERR_USAGE);
+    }
+    assert_int_equal(parse("-t 3 p"), -1);
+    assert_non_null(strstr(err.text, "--log-dir"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +309,8 @@ int main(void)
         cmocka_unit_test(a_bad_fallback_counts_only_where_it_is_used),
         cmocka_unit_test(fallback_names),
         cmocka_unit_test(help_names_every_option),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(streams_of_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

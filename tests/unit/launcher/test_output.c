@@ -42,7 +42,7 @@ static void on_reader_gone(void *ctx)
     ((struct stage *)ctx)->ngone++;
 }
 
-static void open_stage(struct stage *s, int out, int reader, const char *prefix)
+static void open_styled(struct stage *s, int out, int reader, const struct output_style *style)
 {
     *s = (struct stage){.reader = reader};
     uv_loop_init(&s->loop);
@@ -50,7 +50,12 @@ static void open_stage(struct stage *s, int out, int reader, const char *prefix)
     dup2(out, STDOUT_FILENO);
     close(out);
     const struct output_events events = {s, on_blocked, on_reader_gone};
-    s->output = output_new(&s->loop, prefix, "box", &events);
+    s->output = output_new(&s->loop, style, &events);
+}
+
+static void open_stage(struct stage *s, int out, int reader, const char *prefix)
+{
+    open_styled(s, out, reader, &(struct output_style){prefix, "box", true, false});
 }
 
 static void close_stage(struct stage *s)
@@ -79,7 +84,7 @@ static void nonblocking(int fd)
 
 static struct output_stream *stream(struct stage *s, uint32_t rank)
 {
-    return output_stream_new(s->output, OUTPUT_OUT, rank, rank, -1, false);
+    return output_stream_new(s->output, OUTPUT_OUT, rank, rank, NULL, false);
 }
 
 static void say(struct output_stream *to, const char *text)
@@ -273,7 +278,7 @@ static void two_streams_into_one_pipe(void **state)
     dup2(out, STDERR_FILENO);
     open_stage(&s, out, reader, NULL);
     struct output_stream *a = stream(&s, 0),
-                         *b = output_stream_new(s.output, OUTPUT_ERR, 0, 0, -1, false);
+                         *b = output_stream_new(s.output, OUTPUT_ERR, 0, 0, NULL, false);
     char line[1001], other[] = "other\n", note[] = "muster: note\n";
     memset(line, 'x', sizeof line);
     line[1000] = '\n';
@@ -329,6 +334,23 @@ static void prefixes(void **state)
     close(reader);
 }
 
+static void prefixes_have_colours_on_a_terminal(void **state)
+{
+    (void)state;
+    struct stage s;
+    int out, reader;
+    make(KIND_PTY, &out, &reader);
+    open_stage(&s, out, reader, "{rank}:");
+    struct output_stream *a = stream(&s, 1);
+    say(a, "one\n");
+    output_stream_end(a);
+    close_stage(&s);
+    take(&s);
+    assert_string_equal(buf_str(&s.got), "\033[33m1:\033[0mone\n");
+    buf_fini(&s.got);
+    close(reader);
+}
+
 static void a_line_in_parts_has_one_prefix(void **state)
 {
     (void)state;
@@ -360,7 +382,7 @@ static void tails(void **state)
     (void)state;
     struct stage s;
     open_stage(&s, open("/dev/null", O_WRONLY | O_CLOEXEC), -1, NULL);
-    struct output_stream *a = output_stream_new(s.output, OUTPUT_OUT, 0, 0, -1, true);
+    struct output_stream *a = output_stream_new(s.output, OUTPUT_OUT, 0, 0, NULL, true);
     char *empty = mem_strdup(output_stream_tail(a));
     for (int i = 0; i < 1000; i++) {
         char line[32];
@@ -390,20 +412,164 @@ static void a_log_file_has_the_bytes_as_they_are(void **state)
 {
     (void)state;
     struct stage s;
-    int out, reader, log, log_reader;
+    int out, reader;
+    char path[] = "/tmp/muster-test-XXXXXX";
+    int log_reader = mkstemp(path);
+    struct err e;
+    struct log_file *log = log_file_open(path, 0, &e);
+    unlink(path);
     make(KIND_FILE, &out, &reader);
-    make(KIND_FILE, &log, &log_reader);
     open_stage(&s, out, reader, "P:");
     struct output_stream *a = output_stream_new(s.output, OUTPUT_OUT, 0, 0, log, false);
     say(a, "one\nta");
     say(a, "il");
     output_stream_end(a);
-    assert_int_equal(fcntl(log, F_GETFD), -1); /* the stream's own */
     close_stage(&s);
     char text[64] = "";
     assert_int_equal(read(log_reader, text, sizeof text), 8);
     assert_string_equal(text, "one\ntail");
     close(log_reader);
+    close(reader);
+}
+
+/* Lets the time of every unfinished line pass. */
+static void pass_time(struct stage *s)
+{
+    for (uint64_t at; (at = output_deadline(s->output)) != UINT64_MAX;)
+        output_tick(s->output, at);
+}
+
+static void an_unfinished_line_shows(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kind kind;
+        const char *prefix;
+        uint32_t nworkers;
+        const char *early, *all;
+    } rows[] = {
+        {KIND_PIPE, NULL, 1, "(Pdb) ", "(Pdb) other\nn\n$ x\n"},
+        {KIND_PIPE, NULL, 2, "", "other\n(Pdb) n\n$ x\n"},
+        {KIND_PTY, NULL, 2, "(Pdb) ", "(Pdb) \nother\nn\n$ x\n"},
+        {KIND_PIPE, "{rank}:", 2, "0:(Pdb) ", "0:(Pdb) \n1:other\n0:n\n0:$ x\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct stage s;
+        int out, reader;
+        make(rows[i].kind, &out, &reader);
+        open_stage(&s, out, reader, rows[i].prefix);
+        output_expect(s.output, rows[i].nworkers);
+        struct output_stream *a = stream(&s, 0), *b = stream(&s, 1);
+        say(a, "(Pdb) ");
+        pass_time(&s);
+        take(&s);
+        assert_string_equal(buf_str(&s.got), rows[i].early);
+        say(b, "other\n");
+        say(a, "n\n$ ");
+        pass_time(&s);
+        say(a, "x\n"); /* goes on in the same line: no second prefix */
+        output_stream_end(a);
+        output_stream_end(b);
+        close_stage(&s);
+        take(&s);
+        assert_string_equal(buf_str(&s.got), rows[i].all);
+        buf_fini(&s.got);
+        close(reader);
+    }
+}
+
+static void equal_lines_are_shown_once(void **state)
+{
+    (void)state;
+    struct stage s;
+    int out, reader;
+    make(KIND_PIPE, &out, &reader);
+    open_styled(&s, out, reader, &(struct output_style){"{rank}:", "box", false, true});
+    struct output_stream *streams[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        streams[i] = stream(&s, i);
+        say(streams[i], "same\n");
+    }
+    say(streams[1], "own\n");
+    take(&s);
+    assert_int_equal(s.got.len, 0); /* held */
+    pass_time(&s);
+    take(&s);
+    assert_string_equal(buf_str(&s.got), "x3: same\n1:own\n");
+    buf_reset(&s.got);
+    say(streams[0], "again\n$ ");
+    pass_time(&s);
+    say(streams[0], "y\n");
+    output_expect(s.output, 2);
+    say(streams[1], "end\n");
+    output_stream_end(streams[0]);
+    output_stream_end(streams[1]);
+    say(streams[2], "end\n"); /* all have said it */
+    take(&s);
+    assert_string_equal(buf_str(&s.got), "0:again\n0:$ y\nx2: end\n");
+    buf_reset(&s.got);
+    say(streams[2], "last\n");
+    output_stream_end(streams[2]); /* nothing can join any more */
+    close_stage(&s);
+    take(&s);
+    assert_string_equal(buf_str(&s.got), "2:last\n");
+    buf_fini(&s.got);
+    close(reader);
+}
+
+static void muster_speaks_on_a_line_of_its_own(void **state)
+{
+    (void)state;
+    struct stage s;
+    int out, reader, real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    make(KIND_PIPE, &out, &reader);
+    dup2(out, STDERR_FILENO);
+    open_stage(&s, out, reader, "{rank}:");
+    struct output_stream *a = stream(&s, 0);
+    say(a, "10%\r");
+    pass_time(&s);
+    say(a, "\n20%");
+    pass_time(&s);
+    output_note(s.output, "muster: note\n", 13);
+    say(a, "30%");
+    pass_time(&s);
+    output_stream_end(a);
+    close_stage(&s);
+    dup2(real, STDERR_FILENO);
+    close(real);
+    take(&s);
+    assert_string_equal(buf_str(&s.got), "0:10%\r\n0:20%\nmuster: note\n0:30%\n");
+    buf_fini(&s.got);
+    close(reader);
+}
+
+/* A reader that takes nothing: what was quiet only because of that is not cut. */
+static void nothing_is_shown_early_while_the_reader_waits(void **state)
+{
+    (void)state;
+    struct stage s;
+    int out, reader;
+    make(KIND_PIPE, &out, &reader);
+    open_stage(&s, out, reader, "{rank}:");
+    struct output_stream *a = stream(&s, 0), *b = stream(&s, 1);
+    while (!output_is_full(s.output))
+        say(a, "a line\n");
+    say(b, "par");
+    assert_true(output_deadline(s.output) == UINT64_MAX);
+    output_tick(s.output, UINT64_MAX - 1);
+    output_tick(s.output, UINT64_MAX - 1);
+    while (s.nflowing < s.nblocked) {
+        take(&s);
+        uv_run(&s.loop, UV_RUN_NOWAIT);
+    }
+    assert_true(output_deadline(s.output) != UINT64_MAX);
+    say(b, "tial\n");
+    output_stream_end(a);
+    output_stream_end(b);
+    close_stage(&s);
+    take(&s);
+    assert_string_equal(buf_str(&s.got) + s.got.len - 17, "a line\n1:partial\n");
+    buf_fini(&s.got);
     close(reader);
 }
 
@@ -418,7 +584,12 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_like_a_reader_that_leaves),
         cmocka_unit_test(two_streams_into_one_pipe),
         cmocka_unit_test(prefixes),
+        cmocka_unit_test(prefixes_have_colours_on_a_terminal),
         cmocka_unit_test(a_line_in_parts_has_one_prefix),
+        cmocka_unit_test(an_unfinished_line_shows),
+        cmocka_unit_test(equal_lines_are_shown_once),
+        cmocka_unit_test(muster_speaks_on_a_line_of_its_own),
+        cmocka_unit_test(nothing_is_shown_early_while_the_reader_waits),
         cmocka_unit_test(tails),
         cmocka_unit_test(a_log_file_has_the_bytes_as_they_are),
     };

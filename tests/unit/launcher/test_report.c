@@ -74,6 +74,65 @@ static void a_failed_worker(void **state)
     free(text);
 }
 
+static void the_evidence(void **state)
+{
+    (void)state;
+    const char *lines[] = {START,
+                           "9 frame 0 exited 0 local_rank=2 pid=102 end=exit:139 gpu=- "
+                           "tail=unhandled/dev/shm error=RuntimeError:x cause=limit_hit",
+                           "9 frame 0 reaped 0", NULL};
+    const struct options opt = options();
+    char *text = report_after(&opt, lines);
+    assert_non_null(strstr(text, "\n  exit 139: a shell says so when its child died of SIGSEGV"
+                                 "\n  limit_hit\n  RuntimeError:x\n  last lines of its stderr:"
+                                 "\n    unhandled/dev/shm\n  /dev/shm: something is wrong"));
+    free(text);
+    lines[7] = "9 frame 0 exited 0 local_rank=2 pid=102 end=signal:9 gpu=- tail=-";
+    text = report_after(&opt, lines);
+    assert_non_null(strstr(text, "\n  muster did not send it"));
+    free(text);
+    lines[7] = "9 frame 0 exited 0 local_rank=2 pid=102 end=signal:9 gpu=- tail=- cause=limit";
+    text = report_after(&opt, lines);
+    assert_null(strstr(text, "muster did not send it"));
+    free(text);
+}
+
+static void who_failed_soon_after(void **state)
+{
+    (void)state;
+    const char *const lines[] = {
+        START,
+        "100 frame 0 exited 0 local_rank=2 pid=102 end=exit:7 gpu=- tail=-",
+        "112 frame 0 exited 0 local_rank=1 pid=101 end=signal:11 gpu=- tail=-",
+        "130 frame 0 exited 0 local_rank=0 pid=100 end=exit:1 gpu=- tail=-",
+        "140 frame 0 exited 0 local_rank=3 pid=103 end=signal:15 gpu=- tail=-",
+        "150 frame 0 reaped 0",
+        NULL};
+    const struct options opt = options();
+    char *text = report_after(&opt, lines);
+    assert_non_null(strstr(text,
+                           "\n  also failed: rank 0 (exit 1, 30 ms later), rank 1 (signal "
+                           "11 (SIGSEGV), 12 ms later)\n  stopped by muster: 3 others"));
+    free(text);
+}
+
+static void what_the_stop_brings_about_is_no_failure(void **state)
+{
+    (void)state;
+    const char *const lines[] = {
+        START,
+        "100 frame 0 exited 0 local_rank=2 pid=102 end=exit:7 gpu=- tail=-",
+        "112 frame 0 exited 0 local_rank=1 pid=101 end=exit:0 gpu=- tail=-",
+        "130 frame 0 exited 0 local_rank=0 pid=100 end=exit:143 gpu=- tail=-",
+        "1102 frame 0 exited 0 local_rank=3 pid=103 end=exit:1 gpu=- tail=-",
+        "1150 frame 0 reaped 0",
+        NULL};
+    const struct options opt = options();
+    char *text = report_after(&opt, lines);
+    assert_null(strstr(text, "also failed"));
+    free(text);
+}
+
 static void success_says_nothing(void **state)
 {
     (void)state;
@@ -229,6 +288,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failed_worker),
+        cmocka_unit_test(the_evidence),
+        cmocka_unit_test(who_failed_soon_after),
+        cmocka_unit_test(what_the_stop_brings_about_is_no_failure),
         cmocka_unit_test(success_says_nothing),
         cmocka_unit_test(a_signal_to_muster),
         cmocka_unit_test(what_could_not_be_started),

@@ -26,7 +26,7 @@ static void events_have_a_text(void **state)
     struct event ev = {.type = EV_EXITED, .now_ms = 12};
     ev.u.exited.local_rank = 1;
     ev.u.exited.end = (struct worker_end){END_SIGNAL, 11, true};
-    ev.u.exited.tail = "two words\nand a line";
+    ev.u.exited.evidence.tail = "two words\nand a line";
     char *text = formatted(&ev);
     assert_string_equal(text,
                         "12 exited local_rank=1 end=signal:11:core tail=two_words_and_a_line");

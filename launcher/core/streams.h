@@ -1,0 +1,24 @@
+/* streams.h - where each worker's three streams go, as the options say: shown or not, to a file
+ * or not, and who reads standard input. Pure.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_STREAMS_H
+#define MUSTER_LAUNCHER_CORE_STREAMS_H
+
+#include "launcher/core/options.h"
+#include "launcher/core/rank_set.h"
+
+/* STREAM_ bits of what muster passes on: not of other ranks than --only-ranks, not what
+ * --redirects sends to files alone. */
+unsigned streams_shown(const struct options *opt, uint32_t rank, uint32_t local_rank);
+
+/* STREAM_ bits of what is written to files: with --log-dir all, or what --tee and --redirects
+ * name if one of them is given. */
+unsigned streams_logged(const struct options *opt, uint32_t local_rank);
+
+/* Whether a rank has muster's standard input as its own. */
+bool streams_reads_input(const struct options *opt, uint32_t rank);
+
+/* ERR_USAGE: --stdin names a rank that is not in the group. */
+int streams_check(const struct options *opt, uint32_t world_size, struct err *e);
+
+#endif

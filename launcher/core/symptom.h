@@ -1,0 +1,27 @@
+/* symptom.h - what well-known lines in a failed worker's stderr mean, and what known exit codes
+ * mean. Pure: two tables of words, no judgement beyond a match.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_SYMPTOM_H
+#define MUSTER_LAUNCHER_CORE_SYMPTOM_H
+
+#include <stddef.h>
+
+struct symptom {
+    const char *id;    /* stable, "nccl.duplicate_gpu"; for machine-readable reports */
+    const char *text;  /* what stands in the output of NCCL, CUDA, Python or the system */
+    const char *cause; /* what it means, one line */
+    const char *fix;   /* what to do, one line that can be pasted where it is a command */
+};
+
+/* The row that explains tail (NULL gives NULL) best: rows are ordered from the particular to
+ * the general, and the first whose text occurs is taken. NULL if nothing is known. Static. */
+const struct symptom *symptom_find(const char *tail);
+
+/* All rows, for tests: rows[0..n). */
+const struct symptom *symptom_rows(size_t *n);
+
+/* What an exit code means by custom, "a shell says so when its child died of SIGSEGV"; NULL if
+ * it means nothing. Static. */
+const char *symptom_exit_code(int code);
+
+#endif

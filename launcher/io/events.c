@@ -1,0 +1,170 @@
+#include "launcher/io/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "launcher/io/json_text.h"
+#include "launcher/io/report_json.h"
+
+struct events {
+    int fd;
+    const struct options *opt;
+    bool is_broken, is_stopping;
+};
+
+struct events *events_open(const char *path, const struct options *opt, struct err *e)
+{
+    int fd = strcmp(path, "-") == 0
+                 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+                 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        err_set(e, ERR_USAGE, "--events: cannot write %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    struct events *ev = mem_alloc(1, sizeof *ev);
+    ev->fd = fd;
+    ev->opt = opt;
+    return ev;
+}
+
+void events_close(struct events *ev)
+{
+    if (!ev)
+        return;
+    close(ev->fd);
+    free(ev);
+}
+
+static void write_line(struct events *ev, const char *line, size_t n)
+{
+    while (n && !ev->is_broken) {
+        ssize_t k = write(ev->fd, line, n);
+        if (k < 0 && errno != EINTR) { /* the job goes on without */
+            log_warn("events", "cannot be written any more: %s", strerror(errno));
+            ev->is_broken = true;
+        }
+        line += k > 0 ? k : 0;
+        n -= k > 0 ? (size_t)k : 0;
+    }
+}
+
+/* Takes o. */
+static void emit(struct events *ev, const char *type, uint32_t generation, json_t *o)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    json_t *line = json_pack("{s:i, s:s, s:I, s:I}", "v", 1, "type", type, "unix_ms",
+                             (json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000,
+                             "generation", (json_int_t)generation);
+    json_object_update(line, o);
+    json_decref(o);
+    char *text = json_dumps(line, JSON_COMPACT);
+    char *whole = text ? mem_printf("%s\n", text) : NULL; /* one write, one line */
+    if (whole)
+        write_line(ev, whole, strlen(whole));
+    free(whole);
+    free(text);
+    json_decref(line);
+}
+
+static json_t *program_json(const struct options *opt)
+{
+    json_t *a = json_array();
+    for (char *const *word = opt->program; word && *word; word++)
+        json_array_append_new(a, json_text(*word));
+    return a;
+}
+
+static void begin(struct events *ev, const struct event *boot)
+{
+    emit(ev, "job", 0,
+         json_pack("{s:o, s:s, s:o, s:I, s:i}", "job", json_text(ev->opt->job_id), "version",
+                   MUSTER_VERSION, "program", program_json(ev->opt), "max_restarts",
+                   (json_int_t)ev->opt->max_restarts, "master_port", (int)boot->u.boot.port));
+}
+
+static json_t *rank_json(const struct job *job, uint32_t node, uint32_t local_rank,
+                         bool is_exit)
+{
+    uint32_t n;
+    const struct job_rank *ranks = job_ranks(job, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct job_rank *r = &ranks[i];
+        if (r->local_rank != local_rank || r->node != node)
+            continue;
+        json_t *o = json_pack("{s:I, s:I, s:o, s:o}", "rank", (json_int_t)i, "local_rank",
+                              (json_int_t)local_rank, "host", json_text(r->host), "pid",
+                              r->pid ? json_integer(r->pid) : json_null());
+        if (is_exit) {
+            json_object_set_new(o, "end", report_json_end(&r->end));
+            json_object_set_new(o, "was_stopped", json_boolean(r->was_stopped));
+        }
+        return o;
+    }
+    return NULL;
+}
+
+static void on_frame(struct events *ev, const struct job *job, uint32_t node,
+                     const struct frame *frame)
+{
+    json_t *o = NULL;
+    bool is_exit = frame->type == FRAME_EXITED;
+    if (frame->generation != job_generation(job))
+        return;
+    if (is_exit)
+        o = rank_json(job, node, frame->u.exited.local_rank, true);
+    else if (frame->type == FRAME_STARTED)
+        o = rank_json(job, node, frame->u.started.local_rank, false);
+    if (o)
+        emit(ev, is_exit ? "exited" : "started", frame->generation, o);
+}
+
+/* The frames of one step go to every node: the first tells. */
+static void on_send(struct events *ev, const struct job *job, const struct frame *frame)
+{
+    uint32_t n;
+    if (frame->type == FRAME_START) {
+        job_ranks(job, &n);
+        ev->is_stopping = false;
+        emit(ev, "generation", frame->generation,
+             json_pack("{s:I}", "world_size", (json_int_t)n));
+    } else if (frame->type == FRAME_STOP) {
+        if (!ev->is_stopping)
+            emit(ev, "verdict", frame->generation, report_json_verdict(job_verdict(job)));
+        ev->is_stopping = true;
+        emit(ev, "stop", frame->generation,
+             json_pack("{s:s, s:I}", "signal", signal_name(frame->u.stop.signo), "grace_ms",
+                       (json_int_t)frame->u.stop.grace_ms));
+    }
+}
+
+void events_step(struct events *ev, const struct job *job, const struct event *seen,
+                 const struct effects *effects)
+{
+    bool has_sent = false;
+    if (seen->type == EV_BOOT)
+        begin(ev, seen);
+    if (seen->type == EV_FRAME)
+        on_frame(ev, job, seen->u.frame.node, &seen->u.frame.frame);
+    for (size_t i = 0; i < effects->len; i++) {
+        const struct effect *fx = &effects->items[i];
+        if (fx->type == FX_SEND && !has_sent
+            && (fx->u.send.frame.type == FRAME_START || fx->u.send.frame.type == FRAME_STOP)) {
+            on_send(ev, job, &fx->u.send.frame);
+            has_sent = true;
+        }
+        if (fx->type != FX_DONE)
+            continue;
+        if (!ev->is_stopping)
+            emit(ev, "verdict", job_generation(job), report_json_verdict(job_verdict(job)));
+        emit(ev, "end", job_generation(job),
+             json_pack("{s:i}", "status", verdict_exit_status(job_verdict(job))));
+    }
+}

@@ -1,0 +1,276 @@
+#include "launcher/io/guard.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "launcher/io/proc_stat.h"
+
+enum {
+    SESSIONS_MAX = 4096, /* of more workers, the mark alone tells */
+    END_MS = 10000,      /* what survives SIGKILL that long is given up */
+    PAUSE_MAX_MS = 64,
+    PIPE_FD = 3,
+};
+
+/* A soft limit of file locks in this range has no meaning of its own: Linux has not looked at
+ * that limit since 2.4.25. */
+static const uint64_t mark_base = UINT64_C(1) << 62;
+
+/* Shared by muster and its guard, so that telling it costs no system call. */
+struct sessions {
+    volatile uint32_t len; /* highest used + 1 */
+    volatile pid_t ids[SESSIONS_MAX];
+};
+
+struct guard {
+    pid_t pid;
+    int pidfd;
+    int pipe_write; /* its end is muster's end */
+    uint64_t mark;
+    struct sessions *sessions;
+};
+
+/* ---- in the guard ---- */
+
+/* "Max file locks   SOFT   HARD   locks", the soft limit. Unlike prlimit(2) this needs no right
+ * over a process that has changed its user. */
+static uint64_t mark_of(pid_t pid)
+{
+    char path[32], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/limits", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    static const char name[] = "Max file locks";
+    const char *line = strstr(text, name);
+    return line ? strtoull(line + strlen(name), NULL, 10) : 0; /* "unlimited" is 0 */
+}
+
+static bool is_session(const struct sessions *s, pid_t id)
+{
+    for (uint32_t i = 0; id > 0 && i < s->len; i++)
+        if (s->ids[i] == id)
+            return true;
+    return false;
+}
+
+static bool is_ours(const struct guard *g, pid_t pid, const struct proc_stat *stat)
+{
+    return is_session(g->sessions, stat->session) || (g->mark && mark_of(pid) == g->mark);
+}
+
+/* By a pidfd, taken before the process is looked at: the number cannot pass to another between
+ * the two. Whether there was something to end. */
+static bool end_if_ours(const struct guard *g, pid_t pid)
+{
+    struct proc_stat stat;
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    bool is_found = pidfd >= 0 && proc_stat_read(pid, &stat) && proc_stat_is_alive(&stat)
+                    && is_ours(g, pid, &stat);
+    if (is_found)
+        syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+    if (pidfd >= 0)
+        close(pidfd);
+    return is_found;
+}
+
+static uint32_t end_all(const struct guard *g)
+{
+    uint32_t n = 0;
+    DIR *dir = opendir("/proc");
+    if (!dir)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+        if (pid > 1 && pid != getpid())
+            n += end_if_ours(g, pid);
+    }
+    closedir(dir);
+    return n;
+}
+
+static void pause_ms(int ms)
+{
+    nanosleep(&(struct timespec){0, ms * 1000000L}, NULL);
+}
+
+/* Until two looks in a row find nothing: a process may be made where a look has passed. */
+static void end_job(const struct guard *g)
+{
+    uint64_t end_ms = now_ms() + END_MS;
+    int pause = 1;
+    for (int nclean = 0; nclean < 2 && now_ms() < end_ms;) {
+        nclean = end_all(g) ? 0 : nclean + 1;
+        pause_ms(pause);
+        pause = pause < PAUSE_MAX_MS ? pause * 2 : pause;
+    }
+}
+
+/* Only the pipe stays. Reads no limit: it may be a million. */
+static void close_descriptors(int pipe_read)
+{
+    int null = open("/dev/null", O_RDWR);
+    for (int fd = 0; null >= 0 && fd < PIPE_FD; fd++)
+        dup2(null, fd);
+    dup2(pipe_read, PIPE_FD);
+    if (syscall(SYS_close_range, PIPE_FD + 1u, ~0u, 0u) == 0) /* Linux 5.9 */
+        return;
+    for (int fd = PIPE_FD + 1; fd < 4096; fd++)
+        close(fd);
+}
+
+/* The command line is that of muster. Who ends a job by a part of it (`pkill -9 -f train.py`)
+ * means the job, and needs the guard for the rest. Fields 48 and 49 of proc(5). */
+static void forget_command_line(void)
+{
+    char text[1024];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 48; field++)
+        at = strchr(at + 1, ' ');
+    if (!at)
+        return;
+    uintptr_t start = strtoul(at, &at, 10), end = strtoul(at, NULL, 10);
+    static const char name[] = "job-guard";
+    if (start && end - start >= sizeof name && end > start) {
+        memset((void *)start, 0, end - start);    // NOLINT(performance-no-int-to-ptr)
+        memcpy((void *)start, name, sizeof name); // NOLINT(performance-no-int-to-ptr)
+    }
+}
+
+static _Noreturn void guard_main(const struct guard *g, int pipe_read)
+{
+    setsid();
+    if (g->mark) /* that of an outer job: its guard must not find us */
+        setrlimit(RLIMIT_LOCKS, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+    prctl(PR_SET_PDEATHSIG, SIGCONT); /* it may have been stopped with the job */
+    prctl(PR_SET_NAME, "job-guard");
+    close_descriptors(pipe_read);
+    if (chdir("/") == 0)
+        forget_command_line();
+    struct pollfd muster = {.fd = PIPE_FD};
+    while (!(muster.revents & (POLLHUP | POLLERR | POLLNVAL)))
+        poll(&muster, 1, -1);
+    end_job(g);
+    _exit(0);
+}
+
+/* ---- in muster ---- */
+
+static uint64_t new_mark(void)
+{
+    struct rlimit now;
+    uint64_t random;
+    if (getrlimit(RLIMIT_LOCKS, &now) < 0 || now.rlim_max != RLIM_INFINITY
+        || getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+        return 0;
+    return mark_base + (random >> 3);
+}
+
+static void guard_free(struct guard *g)
+{
+    if (g->pipe_write >= 0)
+        close(g->pipe_write);
+    if (g->pidfd >= 0)
+        close(g->pidfd);
+    if (g->sessions != MAP_FAILED)
+        munmap(g->sessions, sizeof *g->sessions);
+    free(g);
+}
+
+/* No signal may find the guard before it is deaf. */
+static int fork_guard(struct guard *g, int pipe_read, struct err *e)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &old);
+    g->pid = fork();
+    if (g->pid == 0)
+        guard_main(g, pipe_read);
+    int why = errno;
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    if (g->pid < 0)
+        return err_sys(e, why, "cannot start the guard");
+    g->pidfd = (int)syscall(SYS_pidfd_open, g->pid, 0);
+    return 0;
+}
+
+struct guard *guard_start(struct err *e)
+{
+    *e = (struct err){.code = ERR_OK};
+    if (getpid() == 1)
+        return NULL;
+    struct guard *g = mem_alloc(1, sizeof *g);
+    int fds[2];
+    g->pidfd = g->pipe_write = -1;
+    g->mark = new_mark();
+    g->sessions = mmap(NULL, sizeof *g->sessions, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int rc = g->sessions == MAP_FAILED ? -1 : pipe2(fds, O_CLOEXEC);
+    if (rc < 0) {
+        err_sys(e, errno, "cannot start the guard");
+    } else {
+        g->pipe_write = fds[1];
+        rc = fork_guard(g, fds[0], e);
+        close(fds[0]);
+    }
+    if (rc == 0)
+        return g;
+    guard_free(g);
+    return NULL;
+}
+
+pid_t guard_pid(const struct guard *g)
+{
+    return g->pid;
+}
+
+uint64_t guard_mark(const struct guard *g)
+{
+    return g ? g->mark : 0;
+}
+
+void guard_note_session(struct guard *g, uint32_t local_rank, pid_t pid)
+{
+    if (!g || local_rank >= SESSIONS_MAX)
+        return;
+    g->sessions->ids[local_rank] = pid;
+    if (g->sessions->len <= local_rank)
+        g->sessions->len = local_rank + 1;
+}
+
+void guard_stop(struct guard *g)
+{
+    if (!g)
+        return;
+    /* It may have been killed and collected: the pidfd then names nobody. */
+    if (g->pidfd >= 0 && syscall(SYS_pidfd_send_signal, g->pidfd, SIGKILL, NULL, 0) == 0)
+        while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    guard_free(g);
+}

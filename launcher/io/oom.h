@@ -1,0 +1,26 @@
+/* oom.h - whether the kernel's out-of-memory killer has been at work, as the kernel counts it:
+ * evidence for a worker that died by a SIGKILL that muster did not send. Reads files only.
+ */
+#ifndef MUSTER_LAUNCHER_IO_OOM_H
+#define MUSTER_LAUNCHER_IO_OOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct oom_count {
+    bool has_group; /* group, limit and peak are known (cgroup v2, memory controller on) */
+    uint64_t group; /* oom_kill of memory.events of muster's own cgroup, those below included */
+    uint64_t limit; /* bytes, the tightest memory.max up to the root; UINT64_MAX = none */
+    uint64_t peak;  /* bytes; 0 = unknown (before Linux 5.19) */
+    bool has_machine;
+    uint64_t machine; /* oom_kill of /proc/vmstat: of the whole machine */
+};
+
+/* root: before /proc and /sys, "" but in tests. Whatever cannot be read is unknown. */
+void oom_count_read(const char *root, struct oom_count *c);
+
+/* "the cgroup's memory limit was hit (oom_kill 3 -> 4, limit 2.0 GiB)", or less where less is
+ * known; NULL if no counter has grown. Free with free(). */
+char *oom_cause(const struct oom_count *before, const struct oom_count *after);
+
+#endif

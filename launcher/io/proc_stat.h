@@ -1,0 +1,22 @@
+/* proc_stat.h - what /proc/PID/stat says of a process, as far as muster and its guard ask. */
+#ifndef MUSTER_LAUNCHER_IO_PROC_STAT_H
+#define MUSTER_LAUNCHER_IO_PROC_STAT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* session 0 may also mean one outside our pid namespace. */
+struct proc_stat {
+    char state;
+    pid_t group, session;
+    long nthreads;
+};
+
+/* False when the process is gone. Allocates nothing. Format: proc(5). */
+bool proc_stat_read(pid_t pid, struct proc_stat *out);
+
+/* Whether it can still do anything. A process whose first thread has ended looks like a zombie
+ * while its other threads live. */
+bool proc_stat_is_alive(const struct proc_stat *stat);
+
+#endif

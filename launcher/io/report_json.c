@@ -1,0 +1,180 @@
+#include "launcher/io/report_json.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "launcher/core/symptom.h"
+#include "launcher/io/error_file.h"
+#include "launcher/io/json_text.h"
+
+static const char *const kinds[] = {
+    [VERDICT_OK] = "ok",
+    [VERDICT_WORKER] = "worker",
+    [VERDICT_SIGNAL] = "signal",
+    [VERDICT_ERROR] = "error",
+    [VERDICT_TIME_LIMIT] = "time_limit",
+    [VERDICT_NODE_LOST] = "node_lost",
+};
+
+static const char *const ends[] = {
+    [END_EXIT] = "exit",
+    [END_SIGNAL] = "signal",
+    [END_EXEC] = "exec",
+    [END_UNKNOWN] = "unknown",
+};
+
+static json_t *number(bool is_known, uint64_t n)
+{
+    return is_known ? json_integer((json_int_t)n) : json_null();
+}
+
+json_t *report_json_end(const struct worker_end *end)
+{
+    if (!end)
+        return json_null();
+    bool is_signal = end->kind == END_SIGNAL;
+    return json_pack("{s:s, s:i, s:o, s:b}", "kind", ends[end->kind], "code", end->code,
+                     "signal", json_text(is_signal ? signal_name(end->code) : NULL), "core",
+                     (int)end->core);
+}
+
+static json_t *symptom_json(const struct verdict *v)
+{
+    const struct symptom *s = symptom_find(v->error);
+    if (!s)
+        s = symptom_find(v->tail);
+    return s ? json_pack("{s:s, s:s, s:s, s:s}", "id", s->id, "text", s->text, "cause",
+                         s->cause, "fix", s->fix)
+             : json_null();
+}
+
+json_t *report_json_verdict(const struct verdict *v)
+{
+    bool is_worker = v->kind == VERDICT_WORKER;
+    bool is_error = v->kind == VERDICT_ERROR || v->kind == VERDICT_NODE_LOST;
+    json_t *o = json_object();
+    json_object_set_new(o, "kind", json_string(kinds[v->kind]));
+    json_object_set_new(o, "message", json_text(is_error ? v->err.text : NULL));
+    json_object_set_new(o, "code", json_text(is_error ? err_name(v->err.code) : NULL));
+    json_object_set_new(o, "signal",
+                        json_text(v->kind == VERDICT_SIGNAL ? signal_name(v->signo) : NULL));
+    json_object_set_new(o, "rank", number(is_worker, v->rank));
+    json_object_set_new(o, "local_rank", number(is_worker, v->local_rank));
+    json_object_set_new(o, "host", json_text(v->host));
+    json_object_set_new(o, "gpu", json_text(v->gpu && *v->gpu ? v->gpu : NULL));
+    json_object_set_new(o, "pid", number(is_worker && v->pid, v->pid));
+    json_object_set_new(o, "end", report_json_end(is_worker ? &v->end : NULL));
+    json_object_set_new(o, "after_ms", number(v->kind != VERDICT_OK, v->after_ms));
+    json_object_set_new(o, "tail", json_text(v->tail));
+    json_object_set_new(o, "error", json_text(v->error));
+    json_object_set_new(o, "cause", json_text(v->cause));
+    json_object_set_new(o, "symptom", symptom_json(v));
+    return o;
+}
+
+static json_t *rank_json(uint32_t rank, const struct job_rank *r)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "rank", json_integer(rank));
+    json_object_set_new(o, "local_rank", json_integer(r->local_rank));
+    json_object_set_new(o, "host", json_text(r->host));
+    json_object_set_new(o, "pid", number(r->pid, r->pid));
+    json_object_set_new(o, "end", report_json_end(r->has_ended ? &r->end : NULL));
+    json_object_set_new(o, "after_ms", number(r->has_ended, r->after_ms));
+    json_object_set_new(o, "was_stopped", json_boolean(r->was_stopped));
+    return o;
+}
+
+static json_t *ranks_json(const struct job *job)
+{
+    json_t *a = json_array();
+    uint32_t n = 0;
+    const struct job_rank *ranks = job ? job_ranks(job, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++)
+        json_array_append_new(a, rank_json(i, &ranks[i]));
+    return a;
+}
+
+static json_t *program_json(const struct options *opt)
+{
+    json_t *a = json_array();
+    for (char *const *word = opt->program; word && *word; word++)
+        json_array_append_new(a, json_text(*word));
+    return a;
+}
+
+json_t *report_json(const struct report_end *r)
+{
+    const struct verdict none = {.kind = r->err ? VERDICT_ERROR : VERDICT_OK,
+                                 .err = r->err ? *r->err : (struct err){0}};
+    json_t *o = json_object();
+    json_object_set_new(o, "schema", json_string("muster.report/1"));
+    json_object_set_new(o, "version", json_string(MUSTER_VERSION));
+    json_object_set_new(o, "job", json_text(r->opt->job_id));
+    json_object_set_new(o, "program", program_json(r->opt));
+    json_object_set_new(o, "status", json_integer(r->status));
+    json_object_set_new(o, "verdict",
+                        report_json_verdict(r->job ? job_verdict(r->job) : &none));
+    json_object_set_new(o, "ranks", ranks_json(r->job));
+    json_object_set_new(o, "attempts", json_integer(r->job ? job_generation(r->job) + 1 : 0));
+    json_object_set_new(o, "max_restarts", json_integer(r->opt->max_restarts));
+    json_object_set_new(o, "started_unix_ms", json_integer(r->started_unix_ms));
+    json_object_set_new(o, "duration_ms", json_integer((json_int_t)r->duration_ms));
+    return o;
+}
+
+/* ---- the file ---- */
+
+/* A pipe or a device that is there is written to; a file is replaced. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+int report_file_check(const char *option, const char *path, struct err *e)
+{
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    char *dir = !slash ? mem_strdup(".") : mem_printf("%.*s", (int)(slash - path + 1), path);
+    int why = 0;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        why = EISDIR;
+    else if (access(is_special(path) ? path : dir, W_OK) < 0)
+        why = errno;
+    free(dir);
+    return why ? err_set(e, ERR_USAGE, "%s: cannot write %s: %s", option, path, strerror(why))
+               : 0;
+}
+
+int report_file_write(const char *path, const char *text, struct err *e)
+{
+    if (is_special(path))
+        return error_file_write(path, text, e);
+    char *beside = mem_printf("%s.%ld.tmp", path, (long)getpid());
+    int rc = error_file_write(beside, text, e);
+    if (rc == 0 && rename(beside, path) < 0)
+        rc = err_sys(e, errno, "cannot write %s", path);
+    if (rc < 0)
+        unlink(beside);
+    free(beside);
+    return rc;
+}
+
+int report_json_write(const struct report_end *r, struct err *e)
+{
+    json_t *report = report_json(r);
+    char *dump = json_dumps(report, JSON_INDENT(2));
+    char *text = mem_printf("%s\n", dump ? dump : "{}");
+    int rc = report_file_write(r->opt->report, text, e);
+    free(text);
+    free(dump);
+    json_decref(report);
+    return rc;
+}

@@ -1,0 +1,114 @@
+/* oom: the kernel's counters below a made-up root. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "launcher/io/oom.h"
+
+static char root[] = "/tmp/muster-test-XXXXXX";
+
+static void shell(const char *format)
+{
+    char *command = mem_printf("cd %s && { %s; }", root, format);
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char *command = mem_printf("rm -r %s", root);
+    int rc = system(command);
+    free(command);
+    return rc;
+}
+
+static void a_limit_of_a_parent(void **state)
+{
+    (void)state;
+    struct oom_count before, after;
+    shell("mkdir -p proc/self sys/fs/cgroup/a/b && printf '4:memory:/old\\n0::/a/b\\n' "
+          ">proc/self/cgroup && printf 'low 0\\noom 9\\noom_kill 3\\n' "
+          ">sys/fs/cgroup/a/b/memory.events && echo max >sys/fs/cgroup/a/b/memory.max && "
+          "echo 2147483648 >sys/fs/cgroup/a/memory.max");
+    oom_count_read(root, &before);
+    assert_true(before.has_group);
+    assert_int_equal(before.group, 3);
+    assert_null(oom_cause(&before, &before));
+    shell("printf 'oom_kill 4\\n' >sys/fs/cgroup/a/b/memory.events");
+    oom_count_read(root, &after);
+    char *text = oom_cause(&before, &after);
+    assert_string_equal(text,
+                        "the cgroup's memory limit was hit (oom_kill 3 -> 4, limit 2.0 GiB)");
+    free(text);
+    shell("echo 104857600 >sys/fs/cgroup/a/b/memory.max; echo 104333312 "
+          ">sys/fs/cgroup/a/b/memory.peak");
+    oom_count_read(root, &after);
+    text = oom_cause(&before, &after);
+    assert_string_equal(text, "the cgroup's memory limit was hit (oom_kill 3 -> 4, limit 100.0 "
+                              "MiB, peak 99.5 MiB)");
+    free(text);
+}
+
+static void without_a_limit_it_was_the_machine(void **state)
+{
+    (void)state;
+    const struct oom_count before = {.has_group = true, .group = 0, .limit = UINT64_MAX};
+    struct oom_count after = before;
+    after.group = 1;
+    char *text = oom_cause(&before, &after);
+    assert_string_equal(text,
+                        "the kernel's out-of-memory killer ended processes of this cgroup "
+                        "(oom_kill 0 -> 1)");
+    free(text);
+}
+
+static void the_machines_counter_is_second_best(void **state)
+{
+    (void)state;
+    struct oom_count before, after;
+    shell("rm -rf sys proc && mkdir proc && printf 'nr_free 1\\noom_kill 7\\n' >proc/vmstat");
+    oom_count_read(root, &before);
+    assert_false(before.has_group);
+    shell("printf 'oom_kill 9\\n' >proc/vmstat");
+    oom_count_read(root, &after);
+    char *text = oom_cause(&before, &after);
+    assert_string_equal(text, "the kernel's out-of-memory killer was at work on this machine "
+                              "(oom_kill 7 -> 9 in /proc/vmstat)");
+    free(text);
+}
+
+static void what_cannot_be_read_is_unknown(void **state)
+{
+    (void)state;
+    struct oom_count none, some = {.has_group = true, .group = 5, .has_machine = true};
+    oom_count_read("/nowhere", &none);
+    assert_false(none.has_group || none.has_machine);
+    assert_null(oom_cause(&none, &some));
+    assert_null(oom_cause(&some, &none));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_limit_of_a_parent),
+        cmocka_unit_test(without_a_limit_it_was_the_machine),
+        cmocka_unit_test(the_machines_counter_is_second_best),
+        cmocka_unit_test(what_cannot_be_read_is_unknown),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
