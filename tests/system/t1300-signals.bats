@@ -262,9 +262,14 @@ none_runs() { # every process of the job is stopped, but for the guard, which wa
   local pid
   for pid in $(leftovers); do
     [[ $(cat "/proc/$pid/comm") == job-guard ]] && continue
-    [[ $(state_of "$pid") == T ]] || return 1
+    [[ $(state_of "$pid") == T ]] || waits_in_vfork "$pid" || return 1
   done
   before=$(cat n.0 n.1)
+}
+waits_in_vfork() { # a shell sleeps uninterruptibly (D) while the child that it made is stopped before its exec
+  local child
+  child=$(cat "/proc/$1/task/$1/children" 2>/dev/null) || return 1
+  [[ $(state_of "$1") == D && -n $child && $(state_of "${child%% *}") == T ]]
 }
 goes_on() {
   local now
