@@ -72,13 +72,14 @@ static void a_case_a_rank(void **state)
 static void what_was_no_ranks_failure(void **state)
 {
     (void)state;
+    static const char lost[] =
+        "3 frame 0 exited 0 local_rank=0 pid=100 end=unknown:0 gpu=- tail=-";
     const char *const lines[] = {"0 boot addr=127.0.0.1 port=1234",
                                  "0 frame 0 hello 0 host=box slots=1",
                                  "0 frame 0 ready 0",
                                  "1 frame 0 started 0 local_rank=0 pid=100",
                                  "2 signal signo=SIGINT",
-                                 "3 frame 0 exited 0 local_rank=0 pid=100 end=unknown:0 gpu=- "
-                                 "tail=-",
+                                 lost,
                                  "4 frame 0 reaped 0",
                                  NULL};
     char *text = after(lines);

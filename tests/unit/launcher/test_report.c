@@ -77,10 +77,9 @@ static void a_failed_worker(void **state)
 static void the_evidence(void **state)
 {
     (void)state;
-    const char *lines[] = {START,
-                           "9 frame 0 exited 0 local_rank=2 pid=102 end=exit:139 gpu=- "
-                           "tail=unhandled/dev/shm error=RuntimeError:x cause=limit_hit",
-                           "9 frame 0 reaped 0", NULL};
+    static const char exited[] = "9 frame 0 exited 0 local_rank=2 pid=102 end=exit:139 gpu=- "
+                                 "tail=unhandled/dev/shm error=RuntimeError:x cause=limit_hit";
+    const char *lines[] = {START, exited, "9 frame 0 reaped 0", NULL};
     const struct options opt = options();
     char *text = report_after(&opt, lines);
     assert_non_null(strstr(text, "\n  exit 139: a shell says so when its child died of SIGSEGV"
