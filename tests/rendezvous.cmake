@@ -32,7 +32,9 @@ function(rendezvous_torch_tests label python)
   if(TARGET muster) # a restarted group must not read what the one before it left
     add_test(NAME ${label}/restart COMMAND ${CMAKE_COMMAND} -E env PYTHON=${python} $<TARGET_FILE:muster> run -n 2
              --max-restarts 1 ${CMAKE_CURRENT_SOURCE_DIR}/interop/restart.py --late 1)
-    set_tests_properties(${label}/restart PROPERTIES LABELS ${label} TIMEOUT 300)
+    add_test(NAME ${label}/ddp COMMAND ${CMAKE_COMMAND} -E env PYTHON=${python} $<TARGET_FILE:muster> run -n 2
+             ${PROJECT_SOURCE_DIR}/examples/pytorch-ddp/train.py)
+    set_tests_properties(${label}/restart ${label}/ddp PROPERTIES LABELS ${label} TIMEOUT 300)
   endif()
 endfunction()
 

@@ -42,12 +42,3 @@ ddp() { # python
   torch_of /usr/bin/python3 || skip "python3-torch is not installed"
   ddp /usr/bin/python3
 }
-
-@test "PyTorch DDP with a current PyTorch" {
-  local python found=
-  for python in "${XDG_CACHE_HOME:-$HOME/.cache}"/muster/torch/*/bin/python; do
-    [[ -x $python ]] && found=$python
-  done
-  [[ -n $found ]] || skip "tests/interop/setup_torch.sh has not been run"
-  ddp "$found"
-}
