@@ -15,20 +15,15 @@
 #include "launcher/core/worker_env.h"
 #include "launcher/io/child.h"
 #include "launcher/io/descendants.h"
-#include "launcher/io/error_file.h"
+#include "launcher/io/exec_pipe.h"
+#include "launcher/io/findings.h"
 #include "launcher/io/guard.h"
 #include "launcher/io/job_files.h"
-#include "launcher/io/oom.h"
 #include "launcher/io/say.h"
 #include "launcher/io/spawn.h"
 #include "launcher/io/watch.h"
 
 enum { SLAB_BYTES = 64 * 1024 };
-
-/* What was found out about a worker that failed; kept as long as its zombie. */
-struct findings {
-    char *error, *cause;
-};
 
 struct driver_node {
     uv_loop_t *loop;
@@ -42,8 +37,7 @@ struct driver_node {
 
     uv_timer_t timer;
     struct watch_set *watches;
-    struct watch exec_watch;
-    int exec_read, exec_write; /* through which workers report a failed exec; -1 = closed */
+    struct exec_pipe exec_pipe;
     int nhandles;
     bool is_sweeping, has_orphan_news, has_spawn_failed;
     struct spawn_refusal said; /* what has been said: once is enough */
@@ -58,10 +52,8 @@ struct driver_node {
     struct output *output;
     struct child_host host;
     struct child **children;   /* by local rank; NULL = none */
-    struct findings *findings; /* likewise */
-    struct oom_count oom;      /* when the generation was prepared */
+    struct findings *findings; /* of this generation */
     bool is_stopping;          /* who ends from here on is a victim */
-    char *first_error;         /* error.json of the first failure, for an outer launcher */
     uint32_t nchildren;
     pid_t *pids; /* of the children, for telling them from orphans */
     size_t npids;
@@ -90,18 +82,6 @@ static void on_timer(uv_timer_t *timer)
     output_tick(d->output, now);
     if (node_deadline(d->node) <= now)
         post_type(d, EV_TICK);
-}
-
-static void on_child_exit(void *ctx, uint32_t local_rank, const struct worker_end *end,
-                          const char *tail)
-{
-    struct event ev = {.type = EV_EXITED};
-    ev.u.exited.local_rank = local_rank;
-    ev.u.exited.end = *end;
-    const struct driver_node *d = ctx;
-    const struct findings *found = &d->findings[local_rank];
-    ev.u.exited.evidence = (struct evidence){tail, found->error, found->cause};
-    post(ctx, &ev);
 }
 
 static void on_child_streams_ended(void *ctx, uint32_t local_rank)
@@ -143,87 +123,28 @@ static void on_reader_gone(void *ctx)
     d->up.reader_gone(d->up.ctx);
 }
 
-/* Reads the failed execs that have been reported. A worker's exit may be noticed first: it is
- * asked here before. */
-static void read_exec_failures(struct driver_node *d)
+static void on_exec_failure(void *ctx, const struct spawn_failure *failure)
 {
-    struct spawn_failure failure;
-    ssize_t n = -1;
-    while (d->exec_read >= 0
-           && (n = read(d->exec_read, &failure, sizeof failure)) == (ssize_t)sizeof failure) {
-        struct event ev = {.type = EV_SPAWN_FAILED};
-        ev.u.spawn_failed.local_rank = failure.local_rank;
-        ev.u.spawn_failed.sys = failure.sys;
-        post(d, &ev);
-    }
-    if (n == 0)
-        watch_stop(d->watches, &d->exec_watch, d->exec_read); /* every worker has executed */
-}
-
-static void on_exec_pipe(void *ctx)
-{
-    read_exec_failures(ctx);
-}
-
-/* Where a core went, in the kernel's own words. */
-static char *core_cause(void)
-{
-    char pattern[128] = "";
-    int fd = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, pattern, sizeof pattern - 1);
-    if (fd >= 0)
-        close(fd);
-    pattern[n > 0 ? n : 0] = '\0';
-    pattern[strcspn(pattern, "\n")] = '\0';
-    if (!*pattern)
-        return NULL;
-    return *pattern == '|'
-               ? mem_printf("the core went to the program %s (kernel.core_pattern)",
-                            pattern + 1)
-               : mem_printf("the core is a file %s, relative to the worker's folder "
-                            "(kernel.core_pattern)",
-                            pattern);
-}
-
-static char *find_cause(const struct driver_node *d, const struct worker_end *end)
-{
-    if (end->kind == END_SIGNAL && end->core)
-        return core_cause();
-    struct oom_count now;
-    oom_count_read("", &now);
-    /* A worker that ends by itself may have lost a child; others on this machine lost what is
-     * none of our business. */
-    if (end->kind != END_SIGNAL || end->code != SIGKILL)
-        now.has_machine = false;
-    return oom_cause(&d->oom, &now);
-}
-
-/* The first failures only: what a stop brings about needs no reason. */
-static void investigate(struct driver_node *d, uint32_t local_rank,
-                        const struct worker_end *end)
-{
-    struct findings *found = &d->findings[local_rank];
-    if (d->is_stopping || !worker_end_is_failure(end))
-        return;
-    found->cause = find_cause(d, end);
-    const struct node_plan *plan = node_plan(d->node);
-    char *path = job_files_error_path(&d->files, plan->workers[local_rank].rank);
-    if (!path)
-        return;
-    found->error = error_file_read(path);
-    if (found->error && !d->first_error && facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE"))
-        d->first_error =
-            error_file_stamp(path, end->kind == END_SIGNAL ? 128 + end->code : end->code);
-    free(path);
+    struct event ev = {.type = EV_SPAWN_FAILED};
+    ev.u.spawn_failed.local_rank = failure->local_rank;
+    ev.u.spawn_failed.sys = failure->sys;
+    post(ctx, &ev);
 }
 
 static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_end *end,
                            const char *tail)
 {
     struct driver_node *d = ctx;
-    read_exec_failures(d);
-    investigate(d, local_rank, end);
-    on_child_exit(d, local_rank, end, tail);
+    exec_pipe_read(&d->exec_pipe); /* why it never ran, if so, comes first */
+    /* The first failures only: what a stop brings about needs no reason. */
+    if (!d->is_stopping && worker_end_is_failure(end))
+        findings_look(d->findings, local_rank, node_plan(d->node)->workers[local_rank].rank,
+                      end, &d->files);
+    struct event ev = {.type = EV_EXITED};
+    ev.u.exited.local_rank = local_rank;
+    ev.u.exited.end = *end;
+    ev.u.exited.evidence = findings_of(d->findings, local_rank, tail);
+    post(d, &ev);
 }
 
 void driver_node_receive(struct driver_node *d, const struct frame *frame)
@@ -258,34 +179,6 @@ static int open_pipe(int fds[2], bool is_read_nonblocking, struct err *e)
     if (is_read_nonblocking)
         fcntl(fds[0], F_SETFL, O_NONBLOCK);
     return 0;
-}
-
-static int open_exec_pipe(struct driver_node *d, struct err *e)
-{
-    int fds[2];
-    if (open_pipe(fds, true, e) < 0)
-        return -1;
-    d->exec_read = fds[0];
-    d->exec_write = fds[1];
-    return watch_start(d->watches, &d->exec_watch, d->exec_read, on_exec_pipe, d, e);
-}
-
-/* Once the last worker is forked: from now on the end of file means that all have executed. */
-static void close_exec_write(struct driver_node *d)
-{
-    if (d->exec_write >= 0)
-        close(d->exec_write);
-    d->exec_write = -1;
-}
-
-static void end_exec_pipe(struct driver_node *d)
-{
-    close_exec_write(d);
-    if (d->exec_read < 0)
-        return;
-    watch_forget(&d->exec_watch);
-    close(d->exec_read);
-    d->exec_read = -1;
 }
 
 /* A script that is missing: the interpreter would say so with a status of its own. */
@@ -345,19 +238,17 @@ static int prepare(struct driver_node *d, struct err *e)
     free(d->children);
     d->nchildren = plan->order.nworkers;
     d->children = mem_alloc(d->nchildren, sizeof(struct child *));
-    free(d->findings);
-    d->findings = mem_alloc(d->nchildren, sizeof *d->findings);
-    free(d->first_error);
-    d->first_error = NULL;
+    findings_free(d->findings);
+    d->findings =
+        findings_new(d->nchildren, facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE") != NULL);
     d->is_stopping = false;
-    oom_count_read("", &d->oom);
     free(d->pids);
     d->pids = mem_alloc(d->nchildren, sizeof *d->pids);
     d->npids = 0;
-    end_exec_pipe(d); /* of a generation that was prepared and never started */
+    exec_pipe_close(&d->exec_pipe); /* of a generation that was prepared and never started */
     if (!d->watches)
         d->host.watches = d->watches = watch_set_new(d->loop, e);
-    return d->watches ? open_exec_pipe(d, e) : -1;
+    return d->watches ? exec_pipe_open(&d->exec_pipe, d->watches, on_exec_failure, d, e) : -1;
 }
 
 static void apply_prepare(struct driver_node *d)
@@ -425,7 +316,7 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     struct child_start start = {.local_rank = local_rank, .rank = rank};
     int out[2] = {-1, -1}, err[2] = {-1, -1};
     struct log_file *logs[2];
-    assert(d->exec_write >= 0); /* PREPARE comes before SPAWN, REAP after it */
+    assert(d->exec_pipe.write >= 0); /* PREPARE comes before SPAWN, REAP after it */
     start.shown = streams_shown(d->opt, rank, local_rank);
     if (job_files_open(&d->files, rank, streams_logged(d->opt, local_rank), logs, e) < 0)
         return -1;
@@ -437,7 +328,7 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
         s.in = input_of(d, rank);
         s.out = out[1];
         s.err = err[1];
-        s.exec_pipe = d->exec_write;
+        s.exec_pipe = d->exec_pipe.write;
         s.local_rank = local_rank;
         s.mem_node = w->mem_node;
         s.cpus = w->cpus && cpu_set_parse(str_from(w->cpus), &cpus) == 0 ? &cpus : NULL;
@@ -482,7 +373,7 @@ static void apply_spawn(struct driver_node *d, uint32_t local_rank)
         post(d, &ev);
     }
     if (local_rank + 1 == d->nchildren)
-        close_exec_write(d);
+        exec_pipe_all_forked(&d->exec_pipe);
 }
 
 static void post_swept(struct driver_node *d, uint32_t left)
@@ -500,12 +391,9 @@ static void apply_reap(struct driver_node *d)
         if (d->children[i])
             child_reap(d->children[i]);
         d->children[i] = NULL;
-        free(d->findings[i].error);
-        free(d->findings[i].cause);
-        d->findings[i] = (struct findings){NULL, NULL};
     }
     d->npids = 0;
-    end_exec_pipe(d);
+    exec_pipe_close(&d->exec_pipe);
 }
 
 static void apply(struct driver_node *d, const struct effect *fx)
@@ -626,7 +514,7 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->loop = loop;
     d->opt = opt;
     d->facts = facts;
-    d->exec_read = d->exec_write = -1;
+    exec_pipe_init(&d->exec_pipe);
     spawn_init(&d->spawn);
     d->spawn.nofile = *nofile;
     d->up = *up;
@@ -664,8 +552,7 @@ static void maybe_finish(struct driver_node *d)
     if (d->dev_null >= 0)
         close(d->dev_null);
     job_files_fini(&d->files);
-    free(d->findings);
-    free(d->first_error);
+    findings_free(d->findings);
     worker_env_free(d->env);
     node_free(d->node);
     descendants_free(d->descendants);
@@ -690,14 +577,14 @@ static void hand_error_on(const struct driver_node *d)
 {
     struct err e;
     const char *path = facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE");
-    if (d->first_error && path && *path && error_file_write(path, d->first_error, &e) < 0)
+    if (path && *path && findings_hand_on(d->findings, path, &e) < 0)
         log_warn("node", "%s", e.text);
 }
 
 void driver_node_close(struct driver_node *d)
 {
     hand_error_on(d);
-    end_exec_pipe(d);
+    exec_pipe_close(&d->exec_pipe);
     guard_stop(d->guard);
     d->guard = NULL;
     if (d->watches)
