@@ -166,3 +166,43 @@ unsigned str_distance(const char *a, const char *b)
     }
     return row[n % 3][m];
 }
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static unsigned char fold(char c)
+{
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+/* Compares the numbers at *a and *b and moves behind them. */
+static int compare_digits(const char **a, const char **b)
+{
+    while (**a == '0')
+        ++*a;
+    while (**b == '0')
+        ++*b;
+    const char *x = *a, *y = *b;
+    while (is_digit(**a))
+        ++*a;
+    while (is_digit(**b))
+        ++*b;
+    ptrdiff_t nx = *a - x, ny = *b - y;
+    return nx != ny ? (nx > ny) - (nx < ny) : memcmp(x, y, (size_t)nx);
+}
+
+int str_compare_natural(const char *a, const char *b)
+{
+    const char *x = a, *y = b;
+    while (*x && *y) {
+        int order = is_digit(*x) && is_digit(*y) ? compare_digits(&x, &y)
+                                                 : (int)fold(*x++) - (int)fold(*y++);
+        if (order)
+            return order;
+    }
+    if (*x || *y)
+        return (*x != 0) - (*y != 0);
+    return strcmp(a, b);
+}

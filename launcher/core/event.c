@@ -79,7 +79,9 @@ enum field_kind {
     FIELD_ORDER,
     FIELD_ERR,
     FIELD_NOTE_ID,
-    FIELD_SYS
+    FIELD_RANK, /* a node rank, left out where the head may choose */
+    FIELD_INT,
+    FIELD_FLAG /* left out where it is not set */
 };
 
 struct field {
@@ -96,11 +98,19 @@ struct field {
 static const struct field frame_fields[] = {
     FRAME_FIELD(HELLO, "host", TEXT, hello.host),
     FRAME_FIELD(HELLO, "slots", U32, hello.slots),
+    FRAME_FIELD(HELLO, "rank", RANK, hello.node_rank),
+    FRAME_FIELD(HELLO, "nnodes", U32, hello.nnodes),
+    FRAME_FIELD(HELLO, "pid", U32, hello.pid),
+    FRAME_FIELD(HELLO, "via", MAYBE, hello.via),
     FRAME_FIELD(PLAN, "order", ORDER, plan.order),
     FRAME_FIELD(REFUSED, "err", ERR, refused.err),
     FRAME_FIELD(STARTED, "local_rank", U32, started.local_rank),
     FRAME_FIELD(STARTED, "pid", U32, started.pid),
     FRAME_FIELD(SIGNAL, "signo", SIGNAL, signal.signo),
+    FRAME_FIELD(INTERRUPT, "signo", SIGNAL, signal.signo),
+    FRAME_FIELD(BEAT, "last", FLAG, beat.is_last),
+    FRAME_FIELD(BYE, "status", INT, bye.status),
+    FRAME_FIELD(BYE, "text", MAYBE, bye.text),
     FRAME_FIELD(STOP, "signo", SIGNAL, stop.signo),
     FRAME_FIELD(STOP, "grace_ms", U64, stop.grace_ms),
     FRAME_FIELD(STOP, "final", BOOL, stop.is_final),
@@ -125,11 +135,13 @@ static const struct field event_fields[] = {
     EVENT_FIELD(STORE_READY, "generation", U32, store_ready.generation),
     EVENT_FIELD(NODE_LOST, "node", U32, node_lost.node),
     EVENT_FIELD(NODE_LOST, "err", ERR, node_lost.err),
+    EVENT_FIELD(NODE_FAILED, "node", U32, node_failed.node),
+    EVENT_FIELD(NODE_FAILED, "err", ERR, node_failed.err),
     EVENT_FIELD(PREPARE_FAILED, "err", ERR, prepare_failed.err),
     EVENT_FIELD(SPAWNED, "local_rank", U32, spawned.local_rank),
     EVENT_FIELD(SPAWNED, "pid", U32, spawned.pid),
     EVENT_FIELD(SPAWN_FAILED, "local_rank", U32, spawn_failed.local_rank),
-    EVENT_FIELD(SPAWN_FAILED, "sys", SYS, spawn_failed.sys),
+    EVENT_FIELD(SPAWN_FAILED, "sys", INT, spawn_failed.sys),
     EVENT_FIELD(EXITED, "local_rank", U32, exited.local_rank),
     EVENT_FIELD(EXITED, "end", END_OF_WORKER, exited.end),
     EVENT_FIELD(EXITED, "tail", TEXT, exited.evidence.tail),
@@ -145,6 +157,7 @@ static const struct field event_fields[] = {
     }
 static const struct field effect_fields[] = {
     EFFECT_FIELD(SEND, "node", U32, send.node),
+    EFFECT_FIELD(DROP_NODE, "node", U32, drop_node.node),
     EFFECT_FIELD(NOTE, "id", NOTE_ID, note.id),
     EFFECT_FIELD(NOTE, "rank", U32, note.rank),
     EFFECT_FIELD(NOTE, "node", U32, note.node),
@@ -239,7 +252,9 @@ static void order_format(const struct order *o, struct buf *out)
 static void field_format(const struct field *f, const void *base, struct buf *out)
 {
     const void *at = (const char *)base + f->offset;
-    if (f->kind == FIELD_MAYBE && !*(const char *const *)at)
+    if ((f->kind == FIELD_MAYBE && !*(const char *const *)at)
+        || (f->kind == FIELD_FLAG && !*(const bool *)at)
+        || (f->kind == FIELD_RANK && *(const uint32_t *)at == NODE_RANK_ANY))
         return;
     buf_addf(out, " %s=", f->name);
     switch (f->kind) {
@@ -247,6 +262,7 @@ static void field_format(const struct field *f, const void *base, struct buf *ou
         buf_addf(out, "%u", *(const uint16_t *)at);
         return;
     case FIELD_U32:
+    case FIELD_RANK:
         buf_addf(out, "%u", *(const uint32_t *)at);
         return;
     case FIELD_U64:
@@ -256,12 +272,13 @@ static void field_format(const struct field *f, const void *base, struct buf *ou
         buf_addf(out, "%lld", (long long)*(const int64_t *)at);
         return;
     case FIELD_BOOL:
+    case FIELD_FLAG:
         buf_adds(out, *(const bool *)at ? "yes" : "no");
         return;
     case FIELD_SIGNAL:
         buf_adds(out, signal_name(*(const int *)at));
         return;
-    case FIELD_SYS:
+    case FIELD_INT:
         buf_addf(out, "%d", *(const int *)at);
         return;
     case FIELD_TEXT:
@@ -432,6 +449,7 @@ static int field_parse(const struct field *f, void *base, char *text, struct ord
         *(uint16_t *)at = (uint16_t)v;
         return is_number && v <= UINT16_MAX ? 0 : -1;
     case FIELD_U32:
+    case FIELD_RANK:
         *(uint32_t *)at = (uint32_t)v;
         return is_number && v <= UINT32_MAX ? 0 : -1;
     case FIELD_U64:
@@ -441,10 +459,11 @@ static int field_parse(const struct field *f, void *base, char *text, struct ord
         *(int64_t *)at = (int64_t)v;
         return is_number ? 0 : -1;
     case FIELD_BOOL:
+    case FIELD_FLAG:
         return str_parse_bool(str_from(text), at);
     case FIELD_SIGNAL:
         return parse_signal(text, at);
-    case FIELD_SYS:
+    case FIELD_INT:
         *(int *)at = (int)v;
         return is_number && v < 4096 ? 0 : -1;
     case FIELD_TEXT:
@@ -515,6 +534,8 @@ int event_parse(char *line, struct event *ev, struct order *order, struct err *i
     ev->u.frame.node = (uint32_t)node;
     ev->u.frame.frame.type = (enum frame_type)frame;
     ev->u.frame.frame.generation = (uint32_t)generation;
+    if (frame == FRAME_HELLO)
+        ev->u.frame.frame.u.hello.node_rank = NODE_RANK_ANY;
     return fields_parse(frame_fields, COUNT(frame_fields), frame, &ev->u.frame.frame, &rest,
                         order, inner, e);
 }

@@ -47,19 +47,23 @@ struct order {
     uint16_t master_port;
 };
 
+/* A node that leaves its rank to the head. */
+enum { NODE_RANK_ANY = UINT32_MAX };
+
 /* X(name, direction). up: node to head, down: head to node. */
 #define FRAME_TYPES(X)                                                                         \
     X(HELLO, up)                                                                               \
     X(PLAN, down)                                                                              \
     X(READY, up)                                                                               \
-    X(REFUSED, up)                                                                             \
+    X(REFUSED, both)                                                                           \
     X(START, down)                                                                             \
     X(STARTED, up)                                                                             \
     X(SIGNAL, down)                                                                            \
     X(STOP, down)                                                                              \
     X(EXITED, up)                                                                              \
     X(REAPED, up)                                                                              \
-    X(BEAT, up)                                                                                \
+    X(BEAT, both)                                                                              \
+    X(INTERRUPT, up)                                                                           \
     X(BYE, down)
 
 enum frame_type {
@@ -77,19 +81,32 @@ struct frame {
             const char *host;
             uint32_t
                 slots; /* workers this node would run if the command line gives no number */
+            uint32_t node_rank; /* that it was given, or NODE_RANK_ANY */
+            uint32_t nnodes;    /* of its own command line, 0 = none */
+            uint32_t pid;       /* of its muster */
+            const char *via;    /* numeric address under which it reached the head; NULL = it is
+                                   in the head's own process */
         } hello;
         struct {
             const struct order *order;
         } plan;
         struct {
-            const struct err *err;
+            const struct err *err; /* up: why this node cannot run its part; down: why it may
+                                      not join */
         } refused;
         struct {
             uint32_t local_rank, pid;
         } started;
         struct {
             int signo;
-        } signal;
+        } signal; /* also interrupt: what this node's muster was sent */
+        struct {
+            bool is_last; /* the sender stands still from now on, by its own will (Ctrl-Z) */
+        } beat;
+        struct {
+            int status;       /* of the job */
+            const char *text; /* how it ended, whole lines; NULL = nothing to say */
+        } bye;
         struct {
             int signo;
             uint64_t grace_ms; /* until SIGKILL; 0 = at once */
@@ -112,6 +129,7 @@ struct frame {
     X(SIGNAL, head)                                                                            \
     X(STORE_READY, head)                                                                       \
     X(NODE_LOST, head)                                                                         \
+    X(NODE_FAILED, head)                                                                       \
     X(LINK_LOST, node)                                                                         \
     X(PREPARED, node)                                                                          \
     X(PREPARE_FAILED, node)                                                                    \
@@ -139,7 +157,7 @@ struct event {
             uint16_t port;
         } boot;
         struct {
-            uint32_t node; /* head: from which node; node: its own rank */
+            uint32_t node; /* head: the number of its link; node: 0 */
             struct frame frame;
         } frame;
         struct {
@@ -149,9 +167,13 @@ struct event {
             uint32_t generation;
         } store_ready;
         struct {
-            uint32_t node;
+            uint32_t node; /* the number of its link */
             const struct err *err;
         } node_lost;
+        struct {
+            uint32_t node; /* its place in the list of hosts */
+            const struct err *err;
+        } node_failed; /* it could not be started */
         struct {
             const struct err *err;
         } prepare_failed;
@@ -183,6 +205,7 @@ struct event {
     X(STORE_GATE, head)                                                                        \
     X(STORE_RESET, head)                                                                       \
     X(SUSPEND, head)                                                                           \
+    X(DROP_NODE, head)                                                                         \
     X(DONE, head)                                                                              \
     X(PREPARE, node)                                                                           \
     X(SPAWN, node)                                                                             \
@@ -211,9 +234,12 @@ struct effect {
     enum effect_type type;
     union {
         struct {
-            uint32_t node;
+            uint32_t node; /* the number of its link */
             struct frame frame;
         } send;
+        struct {
+            uint32_t node; /* its link is of no use any more: closed once all is sent */
+        } drop_node;
         struct note note;
         struct {
             uint32_t generation;

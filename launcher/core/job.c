@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "launcher/core/members.h"
 #include "launcher/core/note.h"
 #include "launcher/core/plan.h"
 
@@ -32,7 +33,7 @@ enum {
     JOIN_NOTE_MS = 10000,   /* say who is awaited */
     JOIN_LIMIT_MS = 600000, /* from the first node that joined to the last */
     STOP_SLACK_MS = 20000,  /* beyond the grace, until a user who wants out gets out */
-    BEATS_MISSED = 3,
+    BEATS_MISSED = 5,
     ASLEEP_MS = 2000,     /* a tick this late: we did not run, and news is still waiting */
     EXIT_NO_RESTART = 93, /* a worker says "do not restart me" */
     SIGNAL_INT = 2,       /* Linux */
@@ -46,29 +47,12 @@ enum {
     SIGNAL_TSTP = 20,
 };
 
-enum node_status {
-    NODE_AWAITED,
-    NODE_JOINED,
-    NODE_READY,
-    NODE_RUNNING,
-    NODE_REAPED,
-    NODE_LOST
-};
-
-struct job_node {
-    enum node_status status;
-    uint32_t slots;
-    char *host;
-    uint64_t last_heard_ms;
-    struct order order;
-};
-
 struct job {
     const struct options *opt;
     enum job_state state;
     uint32_t generation;
-    struct job_node *nodes;
-    uint32_t nnodes, njoined, nready, nreaped; /* reaped: also lost */
+    struct members nodes;
+    uint32_t nready, nreaped; /* reaped: also lost */
     struct job_rank *ranks;
     uint32_t nranks, nalive;
     char *addr;
@@ -79,6 +63,7 @@ struct job {
     int ninterrupts;  /* SIGINT or SIGQUIT so far */
     bool is_user_end; /* a signal or a time limit: no restart */
     struct verdict verdict;
+    struct err sent_away; /* why a node was, referenced by its frame */
 };
 
 static void move(struct job *j, enum job_state next)
@@ -92,8 +77,7 @@ struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms
 {
     struct job *j = mem_alloc(1, sizeof *j);
     j->opt = opt;
-    j->nnodes = nnodes;
-    j->nodes = mem_alloc(nnodes, sizeof *j->nodes);
+    members_init(&j->nodes, nnodes);
     j->beat_ms = beat_ms;
     j->next_beat_check_ms = j->time_limit_at_ms = j->state_deadline_ms = UINT64_MAX;
     j->join_limit_ms = UINT64_MAX;
@@ -104,9 +88,7 @@ void job_free(struct job *j)
 {
     if (!j)
         return;
-    for (uint32_t i = 0; i < j->nnodes; i++)
-        free(j->nodes[i].host);
-    free(j->nodes);
+    members_fini(&j->nodes);
     free(j->ranks);
     free(j->addr);
     verdict_fini(&j->verdict);
@@ -152,14 +134,20 @@ int job_stop_signal(const struct job *j, uint64_t *gone_after_ms)
     return j->stop_signo;
 }
 
-static struct frame *send(struct job *j, struct effects *fx, uint32_t node,
-                          enum frame_type type)
+static struct frame *send_link(struct job *j, struct effects *fx, uint32_t link,
+                               enum frame_type type)
 {
     struct effect *effect = effects_add(fx, FX_SEND);
-    effect->u.send.node = node;
+    effect->u.send.node = link;
     effect->u.send.frame.type = type;
     effect->u.send.frame.generation = j->generation;
     return &effect->u.send.frame;
+}
+
+static struct frame *send(struct job *j, struct effects *fx, const struct member *n,
+                          enum frame_type type)
+{
+    return send_link(j, fx, n->link, type);
 }
 
 /* ---- stopping ---- */
@@ -171,10 +159,12 @@ static void send_stop(struct job *j, struct effects *fx, int signo, uint64_t gra
 {
     if (j->is_user_end)
         j->state_deadline_ms = now_ms + grace_ms + STOP_SLACK_MS;
-    for (uint32_t i = 0; i < j->nnodes; i++) {
-        if (j->nodes[i].status == NODE_REAPED || j->nodes[i].status == NODE_LOST)
+    for (uint32_t i = 0; i < j->nodes.n; i++) {
+        const struct member *n = &j->nodes.list[i];
+        if (n->status == MEMBER_AWAITED || n->status == MEMBER_REAPED
+            || n->status == MEMBER_LOST)
             continue;
-        struct frame *frame = send(j, fx, i, FRAME_STOP);
+        struct frame *frame = send(j, fx, n, FRAME_STOP);
         frame->u.stop.signo = signo;
         frame->u.stop.grace_ms = grace_ms;
         frame->u.stop.is_final = j->is_user_end;
@@ -191,13 +181,13 @@ static void stop(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
     note_add(fx, NOTE_STOPPING)->number = signo;
     effects_add(fx, FX_STORE_GATE);
     send_stop(j, fx, signo, j->opt->grace_ms, now_ms);
-    for (uint32_t i = 0; i < j->nnodes; i++) { /* who never joined has nothing to reap */
-        if (j->nodes[i].status == NODE_AWAITED) {
-            j->nodes[i].status = NODE_REAPED;
+    for (uint32_t i = 0; i < j->nodes.n; i++) { /* who never joined has nothing to reap */
+        if (j->nodes.list[i].status == MEMBER_AWAITED) {
+            j->nodes.list[i].status = MEMBER_REAPED;
             j->nreaped++;
         }
     }
-    if (j->nreaped == j->nnodes)
+    if (j->nreaped == j->nodes.n)
         finish_generation(j, now_ms, fx);
 }
 
@@ -226,7 +216,7 @@ static void end_with(struct job *j, enum verdict_kind kind, int signo, const str
 
 static void name_ranks(struct job *j, uint32_t node)
 {
-    const struct job_node *n = &j->nodes[node];
+    const struct member *n = &j->nodes.list[node];
     for (uint32_t i = 0; i < n->order.nworkers; i++) {
         j->ranks[n->order.first_rank + i].local_rank = i;
         j->ranks[n->order.first_rank + i].node = node;
@@ -240,27 +230,39 @@ static void start_generation(struct job *j, struct effects *fx)
     j->stop_signo = 0;
     free(j->ranks);
     j->ranks = mem_alloc(j->nranks, sizeof *j->ranks);
-    for (uint32_t i = 0; i < j->nnodes; i++) {
+    for (uint32_t i = 0; i < j->nodes.n; i++) {
+        struct member *n = &j->nodes.list[i];
         name_ranks(j, i);
-        j->nodes[i].status = NODE_JOINED;
-        j->nodes[i].order.generation = j->generation;
-        send(j, fx, i, FRAME_PLAN)->u.plan.order = &j->nodes[i].order;
+        n->status = MEMBER_JOINED;
+        n->order.generation = j->generation;
+        send(j, fx, n, FRAME_PLAN)->u.plan.order = &n->order;
     }
+}
+
+/* Where a node's workers find the store: under the address that all nodes reached the head by,
+ * else each under its own; workers in the head's process where it listens. */
+static const char *master_addr(const struct job *j, const struct member *n)
+{
+    const char *common = members_common_address(&j->nodes);
+    if (common)
+        return common;
+    return n->via && *n->via ? n->via : j->addr;
 }
 
 static void plan(struct job *j, uint64_t now_ms, struct effects *fx)
 {
-    struct order *orders = mem_alloc(j->nnodes, sizeof *orders);
-    for (uint32_t i = 0; i < j->nnodes; i++)
+    members_settle(&j->nodes);
+    struct order *orders = mem_alloc(j->nodes.n, sizeof *orders);
+    for (uint32_t i = 0; i < j->nodes.n; i++)
         orders[i] = (struct order){.job_id = j->opt->job_id,
                                    .max_restarts = j->opt->max_restarts,
-                                   .nworkers = j->nodes[i].slots,
-                                   .master_addr = j->addr,
+                                   .nworkers = j->nodes.list[i].slots,
+                                   .master_addr = master_addr(j, &j->nodes.list[i]),
                                    .master_port = j->port};
     struct err e;
-    int rc = plan_build(j->opt, orders, j->nnodes, &e);
-    for (uint32_t i = 0; i < j->nnodes && rc == 0; i++)
-        j->nodes[i].order = orders[i];
+    int rc = plan_build(j->opt, orders, j->nodes.n, &e);
+    for (uint32_t i = 0; i < j->nodes.n && rc == 0; i++)
+        j->nodes.list[i].order = orders[i];
     j->nranks = rc == 0 ? orders[0].world_size : 0;
     free(orders);
     if (rc < 0) {
@@ -275,9 +277,9 @@ static void run(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     move(j, JOB_RUN);
     j->generation_at_ms = now_ms;
-    for (uint32_t i = 0; i < j->nnodes; i++) {
-        j->nodes[i].status = NODE_RUNNING;
-        send(j, fx, i, FRAME_START);
+    for (uint32_t i = 0; i < j->nodes.n; i++) {
+        j->nodes.list[i].status = MEMBER_RUNNING;
+        send(j, fx, &j->nodes.list[i], FRAME_START);
     }
 }
 
@@ -289,8 +291,8 @@ static bool may_restart(const struct job *j, struct effects *fx)
     if (v->kind != VERDICT_WORKER || j->is_user_end || j->generation >= j->opt->max_restarts
         || v->end.kind == END_EXEC)
         return false;
-    for (uint32_t i = 0; i < j->nnodes; i++)
-        if (j->nodes[i].status == NODE_LOST) /* nobody replaces a lost node yet */
+    for (uint32_t i = 0; i < j->nodes.n; i++)
+        if (j->nodes.list[i].status == MEMBER_LOST) /* nobody replaces a lost node yet */
             return false;
     if (v->end.kind != END_EXIT || v->end.code != EXIT_NO_RESTART)
         return true;
@@ -315,9 +317,10 @@ static void finish(struct job *j, struct effects *fx)
     if (j->state != JOB_STOP) /* there it was closed already */
         effects_add(fx, FX_STORE_GATE);
     move(j, JOB_DONE);
-    for (uint32_t i = 0; i < j->nnodes; i++)
-        if (j->nodes[i].status != NODE_LOST)
-            send(j, fx, i, FRAME_BYE);
+    for (uint32_t i = 0; i < j->nodes.n; i++)
+        if (j->nodes.list[i].link != LINK_NONE && j->nodes.list[i].status != MEMBER_LOST)
+            send(j, fx, &j->nodes.list[i], FRAME_BYE)->u.bye.status =
+                verdict_exit_status(&j->verdict);
     effects_add(fx, FX_DONE);
 }
 
@@ -331,42 +334,54 @@ static void finish_generation(struct job *j, uint64_t now_ms, struct effects *fx
     finish(j, fx);
 }
 
-static void node_is_over(struct job *j, uint32_t node, enum node_status status, uint64_t now_ms,
-                         struct effects *fx)
+static void node_is_over(struct job *j, struct member *n, enum member_status status,
+                         uint64_t now_ms, struct effects *fx)
 {
-    struct job_node *n = &j->nodes[node];
-    if (n->status == NODE_REAPED || n->status == NODE_LOST)
+    if (n->status == MEMBER_REAPED || n->status == MEMBER_LOST)
         return;
     n->status = status;
     j->nreaped++;
-    if (j->nreaped == j->nnodes && (j->state == JOB_RUN || j->state == JOB_STOP))
+    if (j->nreaped == j->nodes.n && (j->state == JOB_RUN || j->state == JOB_STOP))
         finish_generation(j, now_ms, fx);
 }
 
 /* ---- frames from nodes ---- */
 
-static void on_hello(struct job *j, uint32_t node, const struct frame *frame, uint64_t now_ms,
+/* Who may not join hears why, and that is all it gets. */
+static void send_away(struct job *j, uint32_t link, const struct err *e, struct effects *fx)
+{
+    j->sent_away = *e;
+    send_link(j, fx, link, FRAME_REFUSED)->u.refused.err = &j->sent_away;
+    effects_add(fx, FX_DROP_NODE)->u.drop_node.node = link;
+}
+
+static void on_hello(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
                      struct effects *fx)
 {
-    struct job_node *n = &j->nodes[node];
-    if (j->state != JOB_JOIN || n->status != NODE_AWAITED)
+    struct err e;
+    if (members_find(&j->nodes, link))
         return;
-    n->status = NODE_JOINED;
-    n->slots = frame->u.hello.slots;
-    n->host = mem_strdup(frame->u.hello.host);
-    n->last_heard_ms = now_ms;
-    if (!j->njoined)
+    int rc = j->state == JOB_JOIN ? members_join(&j->nodes, link, frame, now_ms, &e)
+                                  : err_set(&e, ERR_UNAVAILABLE, "%s came too late: the job %s",
+                                            frame->u.hello.host,
+                                            j->state == JOB_STOP ? "is ending" : "has begun");
+    if (rc < 0) {
+        send_away(j, link, &e, fx);
+        note_add(fx, NOTE_NODE_REFUSED)->text = j->sent_away.text;
+        return;
+    }
+    if (j->join_limit_ms == UINT64_MAX)
         j->join_limit_ms = now_ms + JOIN_LIMIT_MS;
-    if (++j->njoined == j->nnodes)
+    if (members_complete(&j->nodes))
         plan(j, now_ms, fx);
 }
 
-static void on_ready(struct job *j, uint32_t node, uint64_t now_ms, struct effects *fx)
+static void on_ready(struct job *j, struct member *n, uint64_t now_ms, struct effects *fx)
 {
-    if (j->state != JOB_START || j->nodes[node].status != NODE_JOINED)
+    if (j->state != JOB_START || n->status != MEMBER_JOINED)
         return;
-    j->nodes[node].status = NODE_READY;
-    if (++j->nready < j->nnodes)
+    n->status = MEMBER_READY;
+    if (++j->nready < j->nodes.n)
         return;
     if (j->opt->is_plan)
         finish(j, fx);
@@ -374,29 +389,33 @@ static void on_ready(struct job *j, uint32_t node, uint64_t now_ms, struct effec
         run(j, now_ms, fx);
 }
 
-static void on_refused(struct job *j, uint32_t node, const struct frame *frame, uint64_t now_ms,
+/* Also of a node that could not even say hello. */
+static void on_refused(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
                        struct effects *fx)
 {
+    const struct member *n = members_find(&j->nodes, link);
     struct err e = *frame->u.refused.err;
-    if (j->nnodes > 1 && j->nodes[node].host)
-        err_wrap(&e, "%s", j->nodes[node].host);
+    if (!n)
+        send_away(j, link, &e, fx);
+    else if (j->nodes.n > 1)
+        err_wrap(&e, "%s", n->host);
     end_with(j, VERDICT_ERROR, 0, &e, now_ms, fx);
 }
 
-static struct job_rank *find_rank(struct job *j, uint32_t node, uint32_t local_rank)
+static struct job_rank *find_rank(struct job *j, const struct member *n, uint32_t local_rank)
 {
-    const struct order *o = &j->nodes[node].order;
+    const struct order *o = &n->order;
     return local_rank < o->nworkers ? &j->ranks[o->first_rank + local_rank] : NULL;
 }
 
-static void blame(struct job *j, uint32_t node, const struct frame *frame, uint64_t now_ms)
+static void blame(struct job *j, const struct member *n, const struct frame *frame,
+                  uint64_t now_ms)
 {
-    const struct job_node *n = &j->nodes[node];
     j->verdict = (struct verdict){
         .kind = VERDICT_WORKER,
         .rank = n->order.first_rank + frame->u.exited.local_rank,
         .local_rank = frame->u.exited.local_rank,
-        .node = node,
+        .node = members_rank(&j->nodes, n),
         .pid = frame->u.exited.pid,
         .end = frame->u.exited.end,
         .after_ms = now_ms - j->generation_at_ms,
@@ -408,10 +427,10 @@ static void blame(struct job *j, uint32_t node, const struct frame *frame, uint6
     };
 }
 
-static void on_exited(struct job *j, uint32_t node, const struct frame *frame, uint64_t now_ms,
-                      struct effects *fx)
+static void on_exited(struct job *j, const struct member *n, const struct frame *frame,
+                      uint64_t now_ms, struct effects *fx)
 {
-    struct job_rank *rank = find_rank(j, node, frame->u.exited.local_rank);
+    struct job_rank *rank = find_rank(j, n, frame->u.exited.local_rank);
     if (!rank || rank->has_ended)
         return;
     rank->has_ended = true;
@@ -422,51 +441,61 @@ static void on_exited(struct job *j, uint32_t node, const struct frame *frame, u
     if (j->state != JOB_RUN || !worker_end_is_failure(&rank->end))
         return;
     if (j->verdict.kind == VERDICT_OK)
-        blame(j, node, frame, now_ms);
+        blame(j, n, frame, now_ms);
     stop(j, SIGNAL_TERM, now_ms, fx);
 }
 
-static void on_started(struct job *j, uint32_t node, const struct frame *frame)
+static void on_started(struct job *j, const struct member *n, const struct frame *frame)
 {
-    struct job_rank *rank = find_rank(j, node, frame->u.started.local_rank);
+    struct job_rank *rank = find_rank(j, n, frame->u.started.local_rank);
     if (!rank || rank->has_ended || rank->pid)
         return;
     rank->pid = frame->u.started.pid;
     j->nalive++;
 }
 
-static void on_frame(struct job *j, uint32_t node, const struct frame *frame, uint64_t now_ms,
+static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects *fx);
+
+static void on_frame(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
                      struct effects *fx)
 {
-    if (node >= j->nnodes || j->nodes[node].status == NODE_LOST)
+    struct member *n = members_find(&j->nodes, link);
+    if (frame->type == FRAME_HELLO) {
+        on_hello(j, link, frame, now_ms, fx);
         return;
-    j->nodes[node].last_heard_ms = now_ms;
+    }
+    if (frame->type == FRAME_REFUSED) {
+        on_refused(j, link, frame, now_ms, fx);
+        return;
+    }
+    if (!n || n->status == MEMBER_LOST)
+        return;
+    n->last_heard_ms = now_ms;
     bool is_current = frame->generation == j->generation;
     switch (frame->type) {
-    case FRAME_HELLO:
-        on_hello(j, node, frame, now_ms, fx);
-        return;
     case FRAME_READY:
         if (is_current)
-            on_ready(j, node, now_ms, fx);
-        return;
-    case FRAME_REFUSED:
-        on_refused(j, node, frame, now_ms, fx);
+            on_ready(j, n, now_ms, fx);
         return;
     case FRAME_STARTED:
         if (is_current)
-            on_started(j, node, frame);
+            on_started(j, n, frame);
         return;
     case FRAME_EXITED:
         if (is_current)
-            on_exited(j, node, frame, now_ms, fx);
+            on_exited(j, n, frame, now_ms, fx);
         return;
     case FRAME_REAPED:
         if (is_current)
-            node_is_over(j, node, NODE_REAPED, now_ms, fx);
+            node_is_over(j, n, MEMBER_REAPED, now_ms, fx);
+        return;
+    case FRAME_INTERRUPT:
+        on_signal(j, frame->u.signal.signo, now_ms, fx);
         return;
     case FRAME_BEAT:
-        return;
+    case FRAME_HELLO:
+    case FRAME_REFUSED:
+        return; /* answered above */
     case FRAME_PLAN:
     case FRAME_START:
     case FRAME_SIGNAL:
@@ -493,9 +522,9 @@ static void on_boot(struct job *j, const struct event *ev)
 
 static void relay(struct job *j, int signo, struct effects *fx)
 {
-    for (uint32_t i = 0; i < j->nnodes; i++)
-        if (j->nodes[i].status == NODE_RUNNING)
-            send(j, fx, i, FRAME_SIGNAL)->u.signal.signo = signo;
+    for (uint32_t i = 0; i < j->nodes.n; i++)
+        if (j->nodes.list[i].status == MEMBER_RUNNING)
+            send(j, fx, &j->nodes.list[i], FRAME_SIGNAL)->u.signal.signo = signo;
 }
 
 static void on_end_signal(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
@@ -527,6 +556,9 @@ static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects 
         return;
     case SIGNAL_TSTP: /* a process of another session ignores SIGTSTP */
         relay(j, SIGNAL_STOP, fx);
+        for (uint32_t i = 0; j->beat_ms && i < j->nodes.n; i++)
+            if (j->nodes.list[i].link != LINK_NONE && j->nodes.list[i].status != MEMBER_LOST)
+                send(j, fx, &j->nodes.list[i], FRAME_BEAT)->u.beat.is_last = true;
         effects_add(fx, FX_SUSPEND);
         return;
     case SIGNAL_CONT:
@@ -537,59 +569,80 @@ static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects 
     }
 }
 
-static void on_node_lost(struct job *j, uint32_t node, const struct err *err, uint64_t now_ms,
-                         struct effects *fx)
+/* A node is gone, or will not come. In JOIN another one may still come in its place, unless it
+ * is muster that starts them. */
+static void lose(struct job *j, struct member *n, const struct err *err, uint64_t now_ms,
+                 struct effects *fx)
 {
-    if (node >= j->nnodes || j->nodes[node].status == NODE_LOST)
+    uint32_t node = members_rank(&j->nodes, n);
+    bool was_over = n->status == MEMBER_REAPED;
+    if (n->status == MEMBER_LOST)
         return;
-    bool was_over = j->nodes[node].status == NODE_REAPED;
+    if (n->link != LINK_NONE)
+        effects_add(fx, FX_DROP_NODE)->u.drop_node.node = n->link;
     if (was_over && (j->state == JOB_RUN || j->state == JOB_STOP)) {
-        j->nodes[node].status = NODE_LOST; /* it had nothing left to do */
+        n->status = MEMBER_LOST; /* it had nothing left to do */
         return;
     }
     struct err e = *err;
-    err_wrap(&e, "node %u (%s)", node,
-             j->nodes[node].host ? j->nodes[node].host : "never joined");
+    err_wrap(&e, "node %u (%s)", node, n->host ? n->host : "never joined");
     if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN) {
         if (j->verdict.kind == VERDICT_OK)
             j->verdict.node = node;
-        j->nodes[node].status = NODE_LOST;
+        n->status = MEMBER_LOST;
         j->nreaped += !was_over;
         end_with(j, VERDICT_NODE_LOST, 0, &e, now_ms, fx);
         return;
     }
-    node_is_over(j, node, NODE_LOST, now_ms, fx);
+    node_is_over(j, n, MEMBER_LOST, now_ms, fx);
+}
+
+static void on_node_lost(struct job *j, uint32_t link, const struct err *err, uint64_t now_ms,
+                         struct effects *fx)
+{
+    struct member *n = members_find(&j->nodes, link);
+    if (!n) /* it had not said hello */
+        return;
+    if (j->state != JOB_JOIN) {
+        lose(j, n, err, now_ms, fx);
+        return;
+    }
+    note_add(fx, NOTE_NODE_LEFT)->text = err->text;
+    effects_add(fx, FX_DROP_NODE)->u.drop_node.node = link;
+    members_leave(&j->nodes, n);
 }
 
 static void check_beats(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->next_beat_check_ms = now_ms + j->beat_ms;
-    for (uint32_t i = 0; i < j->nnodes; i++) {
-        const struct job_node *n = &j->nodes[i];
-        if (!n->host || n->status == NODE_LOST
-            || now_ms - n->last_heard_ms <= j->beat_ms * BEATS_MISSED)
+    for (uint32_t i = 0; i < j->nodes.n && j->state != JOB_DONE; i++) {
+        struct member *n = &j->nodes.list[i];
+        if (n->link == LINK_NONE || n->status == MEMBER_LOST)
+            continue;
+        send(j, fx, n, FRAME_BEAT);
+        if (now_ms - n->last_heard_ms <= j->beat_ms * BEATS_MISSED)
             continue;
         struct err e;
         err_set(&e, ERR_NODE_LOST, "no sign of life for %.1f s",
                 (double)(now_ms - n->last_heard_ms) / 1000);
-        on_node_lost(j, i, &e, now_ms, fx);
+        on_node_lost(j, n->link, &e, now_ms, fx);
     }
 }
 
 static void on_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     if (now_ms < j->join_limit_ms) {
-        note_add(fx, NOTE_NODE_LATE)->number = j->nnodes - j->njoined;
+        note_add(fx, NOTE_NODE_LATE)->number = j->nodes.n - j->nodes.njoined;
         j->state_deadline_ms = least(now_ms + JOIN_NOTE_MS, j->join_limit_ms);
         return;
     }
     uint32_t node = 0;
-    while (j->nodes[node].status != NODE_AWAITED)
+    while (j->nodes.list[node].status != MEMBER_AWAITED)
         node++;
     struct err e;
     err_set(&e, ERR_UNAVAILABLE, "did not join within %d s; %u of %u nodes are missing",
-            JOIN_LIMIT_MS / 1000, j->nnodes - j->njoined, j->nnodes);
-    on_node_lost(j, node, &e, now_ms, fx);
+            JOIN_LIMIT_MS / 1000, j->nodes.n - j->nodes.njoined, j->nodes.n);
+    lose(j, &j->nodes.list[node], &e, now_ms, fx);
 }
 
 static void on_state_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
@@ -603,17 +656,17 @@ static void on_state_deadline(struct job *j, uint64_t now_ms, struct effects *fx
         return;
     struct err e;
     err_set(&e, ERR_NODE_LOST, "did not say that its workers are gone");
-    for (uint32_t i = 0; i < j->nnodes && j->state == JOB_STOP; i++)
-        if (j->nodes[i].status != NODE_REAPED)
-            on_node_lost(j, i, &e, now_ms, fx);
+    for (uint32_t i = 0; i < j->nodes.n && j->state == JOB_STOP; i++)
+        if (j->nodes.list[i].status != MEMBER_REAPED)
+            lose(j, &j->nodes.list[i], &e, now_ms, fx);
 }
 
 /* We did not run for a while (suspended, a frozen machine): nobody is judged by what they could
  * not tell us meanwhile. */
 static void after_sleep(struct job *j, uint64_t now_ms)
 {
-    for (uint32_t i = 0; i < j->nnodes; i++)
-        j->nodes[i].last_heard_ms = now_ms;
+    for (uint32_t i = 0; i < j->nodes.n; i++)
+        j->nodes.list[i].last_heard_ms = now_ms;
     if (j->state == JOB_STOP && now_ms >= j->state_deadline_ms)
         j->state_deadline_ms = now_ms + STOP_SLACK_MS;
 }
@@ -666,6 +719,11 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
         return;
     case EV_NODE_LOST:
         on_node_lost(j, ev->u.node_lost.node, ev->u.node_lost.err, ev->now_ms, out);
+        return;
+    case EV_NODE_FAILED:
+        if (ev->u.node_failed.node < j->nodes.n)
+            lose(j, &j->nodes.list[ev->u.node_failed.node], ev->u.node_failed.err, ev->now_ms,
+                 out);
         return;
     case EV_LINK_LOST:
     case EV_PREPARED:

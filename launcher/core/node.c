@@ -48,6 +48,7 @@ enum {
     DRAIN_TERM_MS = 1500, /* between SIGTERM and SIGKILL for what workers left behind */
     DRAIN_KILL_MS = 2000, /* from SIGKILL until pipes are closed and the rest is given up */
     ASLEEP_MS = 2000,     /* a tick this late: we did not run, and news is still waiting */
+    BEATS_MISSED = 5,
 };
 
 enum worker_state { WORKER_NONE, WORKER_STARTING, WORKER_ALIVE, WORKER_ENDED };
@@ -70,12 +71,14 @@ struct node {
     uint32_t nspawned;
     uint32_t nleft; /* descendants at the last count */
     int drain_step;
-    int stop_signo;  /* of the STOP in force, 0 = none */
-    bool is_final;   /* the user ended the job: a stalled reader is not waited for */
-    bool is_hurried; /* a stop without grace: no politeness towards what is left either */
-    bool is_blocked; /* nobody reads our output */
-    bool is_leaving; /* BYE or lost link */
-    uint64_t deadline_ms, beat_ms, next_beat_ms;
+    int stop_signo;     /* of the STOP in force, 0 = none */
+    bool is_final;      /* the user ended the job: a stalled reader is not waited for */
+    bool is_hurried;    /* a stop without grace: no politeness towards what is left either */
+    bool is_blocked;    /* nobody reads our output */
+    bool is_leaving;    /* BYE or lost link */
+    bool is_head_still; /* it is suspended: no beats are to be expected */
+    struct node_place place;
+    uint64_t deadline_ms, next_beat_ms, last_heard_ms;
     uint64_t grace_end_ms; /* of the STOP in force, 0 = none */
     struct err err;        /* text of a refusal, referenced by frames */
     struct buf gpu;        /* likewise */
@@ -88,12 +91,13 @@ static void move(struct node *n, enum node_state next)
     n->deadline_ms = UINT64_MAX;
 }
 
-struct node *node_new(const struct options *opt, const struct facts *facts, uint64_t beat_ms)
+struct node *node_new(const struct options *opt, const struct facts *facts,
+                      const struct node_place *place)
 {
     struct node *n = mem_alloc(1, sizeof *n);
     n->opt = opt;
     n->facts = facts;
-    n->beat_ms = beat_ms;
+    n->place = *place;
     n->deadline_ms = n->next_beat_ms = UINT64_MAX;
     buf_init(&n->gpu, 0);
     return n;
@@ -358,6 +362,8 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
                      struct effects *fx)
 {
     bool is_current = frame->generation == n->generation;
+    n->last_heard_ms = now_ms;
+    n->is_head_still = frame->type == FRAME_BEAT && frame->u.beat.is_last;
     switch (frame->type) {
     case FRAME_PLAN:
         on_plan(n, frame->u.plan.order, fx);
@@ -375,16 +381,17 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
             on_stop(n, frame->u.stop.signo, frame->u.stop.grace_ms, frame->u.stop.is_final,
                     now_ms, fx);
         return;
+    case FRAME_REFUSED:
     case FRAME_BYE:
         leave(n, now_ms, fx);
         return;
     case FRAME_HELLO:
     case FRAME_READY:
-    case FRAME_REFUSED:
     case FRAME_STARTED:
     case FRAME_EXITED:
     case FRAME_REAPED:
-    case FRAME_BEAT:
+    case FRAME_INTERRUPT:
+    case FRAME_BEAT: /* heard */
     case FRAME_TYPE_COUNT:
         return; /* these go up */
     }
@@ -402,8 +409,13 @@ static void on_boot(struct node *n, uint64_t now_ms, struct effects *fx)
     struct frame *hello = send(n, fx, FRAME_HELLO);
     hello->u.hello.host = n->facts->host;
     hello->u.hello.slots = slots;
-    if (n->beat_ms)
-        n->next_beat_ms = now_ms + n->beat_ms;
+    hello->u.hello.node_rank = n->place.node_rank;
+    hello->u.hello.nnodes = n->place.nnodes;
+    hello->u.hello.pid = n->place.pid;
+    hello->u.hello.via = n->place.via;
+    n->is_head_still = true; /* until it says its first word */
+    if (n->place.beat_ms)
+        n->next_beat_ms = now_ms + n->place.beat_ms;
 }
 
 static void on_prepared(struct node *n, const struct err *failure, struct effects *fx)
@@ -482,12 +494,22 @@ static void give_up(struct node *n, uint64_t now_ms, struct effects *fx)
     }
 }
 
+static void on_beat_due(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    if (now_ms - n->next_beat_ms > ASLEEP_MS) /* nobody is judged by what waits to be read */
+        n->last_heard_ms = now_ms;
+    send(n, fx, FRAME_BEAT);
+    n->next_beat_ms = now_ms + n->place.beat_ms;
+    if (n->is_head_still || now_ms - n->last_heard_ms <= n->place.beat_ms * BEATS_MISSED)
+        return;
+    note_add(fx, NOTE_HEAD_SILENT)->number = (int64_t)(now_ms - n->last_heard_ms);
+    leave(n, now_ms, fx);
+}
+
 static void on_tick(struct node *n, uint64_t now_ms, struct effects *fx)
 {
-    if (now_ms >= n->next_beat_ms) {
-        send(n, fx, FRAME_BEAT);
-        n->next_beat_ms = now_ms + n->beat_ms;
-    }
+    if (now_ms >= n->next_beat_ms)
+        on_beat_due(n, now_ms, fx);
     if (now_ms < n->deadline_ms)
         return;
     if (now_ms - n->deadline_ms > ASLEEP_MS) { /* let what has happened meanwhile be heard */
@@ -589,6 +611,7 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
     case EV_SIGNAL:
     case EV_STORE_READY:
     case EV_NODE_LOST:
+    case EV_NODE_FAILED:
     case EVENT_TYPE_COUNT:
         return; /* the head's */
     }

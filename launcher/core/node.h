@@ -14,9 +14,20 @@
 
 struct node;
 
-/* beat_ms: how often to tell the head that this node is alive, 0 = never (head and node in one
- * process). Keeps references to opt and facts. */
-struct node *node_new(const struct options *opt, const struct facts *facts, uint64_t beat_ms);
+/* Where a node stands towards its head. */
+struct node_place {
+    uint64_t beat_ms; /* how often each tells the other that it is alive; 0 = never (both in one
+                         process) */
+    uint32_t node_rank; /* NODE_RANK_ANY = the head may choose */
+    uint32_t nnodes;    /* of this node's own command line, 0 = none */
+    uint32_t pid;       /* of this muster */
+    const char *via;    /* numeric address under which the head was reached; NULL likewise */
+};
+
+/* Keeps references to opt and facts and what place points to. Five missing beats of the head
+ * mean that it is lost, unless this node itself did not run meanwhile. */
+struct node *node_new(const struct options *opt, const struct facts *facts,
+                      const struct node_place *place);
 void node_free(struct node *n);
 
 /* Appends to out. Any event in any state is answered, if only by nothing; frames of an old

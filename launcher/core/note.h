@@ -37,6 +37,9 @@
     X(MEM_POLICY, WARN,                                                                        \
       "W_MEM_POLICY: no memory policy can be set here ({text}); CPUs are bound all the same")  \
     X(NODE_LATE, INFO, "still waiting for {number} of the nodes")                              \
+    X(NODE_REFUSED, INFO, "a node was turned away: {text}")                                    \
+    X(NODE_LEFT, INFO, "a node left before the start ({text}); waiting for another")           \
+    X(HEAD_SILENT, WARN, "no sign of life from the head for {seconds}; ending the workers")    \
     X(NO_RESTART_CODE, INFO, "rank {rank} asked not to be restarted (exit 93)")
 
 enum note_id {

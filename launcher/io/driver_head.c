@@ -132,6 +132,8 @@ static void apply(struct driver_head *d, const struct effect *fx)
     case FX_SUSPEND:
         d->must_suspend = true;
         return;
+    case FX_DROP_NODE:
+        return;
     case FX_DONE:
         tell_plan(d);
         all_closed(d);
@@ -264,7 +266,8 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     boot.u.boot.addr = port_address(d->port);
     boot.u.boot.port = port_number(d->port);
     post(d, &boot);
-    d->local = driver_node_new(&d->loop, &d->pump, opt, facts, &nofile, &up);
+    const struct node_place place = {.node_rank = NODE_RANK_ANY};
+    d->local = driver_node_new(&d->loop, &d->pump, opt, facts, &place, &nofile, &up);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     rc = uv_loop_close(&d->loop);
     if (rc < 0)

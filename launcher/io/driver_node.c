@@ -432,6 +432,7 @@ static void apply(struct driver_node *d, const struct effect *fx)
     case FX_STORE_GATE:
     case FX_STORE_RESET:
     case FX_SUSPEND:
+    case FX_DROP_NODE:
     case FX_DONE:
     case EFFECT_TYPE_COUNT:
         return; /* the head's */
@@ -508,7 +509,8 @@ static const char *prefix_of(const struct options *opt, const struct facts *fact
 
 struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
                                     const struct options *opt, const struct facts *facts,
-                                    const struct rlimit *nofile, const struct link_up *up)
+                                    const struct node_place *place, const struct rlimit *nofile,
+                                    const struct link_up *up)
 {
     struct driver_node *d = mem_alloc(1, sizeof *d);
     d->loop = loop;
@@ -518,7 +520,7 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     spawn_init(&d->spawn);
     d->spawn.nofile = *nofile;
     d->up = *up;
-    d->node = node_new(opt, facts, 0);
+    d->node = node_new(opt, facts, place);
     d->descendants = descendants_adopt();
     d->dev_null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     uv_timer_init(loop, &d->timer);

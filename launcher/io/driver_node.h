@@ -24,7 +24,8 @@ struct link_up {
  * after the head. */
 struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
                                     const struct options *opt, const struct facts *facts,
-                                    const struct rlimit *nofile, const struct link_up *up);
+                                    const struct node_place *place, const struct rlimit *nofile,
+                                    const struct link_up *up);
 
 /* Queues a frame from the head. What it borrows must stay until the next round of the pump. */
 void driver_node_receive(struct driver_node *d, const struct frame *frame);

@@ -199,6 +199,7 @@ static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint
     case FX_STORE_GATE:
     case FX_STORE_RESET:
     case FX_SUSPEND:
+    case FX_DROP_NODE:
     case FX_DONE:
     case EFFECT_TYPE_COUNT:
         return;
@@ -252,6 +253,9 @@ static void apply_head(struct fuzz *f, const struct effect *fx)
         ev.type = EV_STORE_READY;
         ev.u.store_ready.generation = fx->u.store_reset.generation;
         event_queue_push(&f->inbox, &ev);
+        return;
+    case FX_DROP_NODE:
+        post(&f->sites[fx->u.drop_node.node].down, EV_LINK_LOST);
         return;
     case FX_DONE:
         assert(!f->is_done && job_done(f->job));
@@ -458,8 +462,11 @@ static void make(struct fuzz *f, const uint8_t *head)
     f->setup.options.timeout_ms = head[3] & 2 ? (uint64_t)head[3] * 100 : 0;
     uint64_t beat_ms = head[3] & 1 ? 2000 : 0;
     f->job = job_new(&f->setup.options, f->nnodes, beat_ms);
-    for (uint32_t k = 0; k < f->nnodes; k++)
-        f->sites[k].node = node_new(&f->setup.options, &f->setup.facts, beat_ms);
+    for (uint32_t k = 0; k < f->nnodes; k++) {
+        const struct node_place place = {
+            .beat_ms = beat_ms, .node_rank = k % 2 ? k : NODE_RANK_ANY, .pid = k};
+        f->sites[k].node = node_new(&f->setup.options, &f->setup.facts, &place);
+    }
     struct event ev = {.type = EV_BOOT};
     ev.u.boot.addr = "127.0.0.1";
     ev.u.boot.port = 29500;

@@ -128,7 +128,8 @@ static void check_load(struct world *w)
         world_broken(w, "%llu frames at the head", (unsigned long long)w->result->frames);
     if (w->result->bytes > c->nodes * generations * (1024 + 128 * c->workers))
         world_broken(w, "%llu bytes at the head", (unsigned long long)w->result->bytes);
-    if (w->beats > c->nodes * (w->now_ms / 2000 + 1))
+    /* one each way, and a last one before each suspension */
+    if (w->beats > (uint64_t)c->nodes * (2 * (w->now_ms / 2000 + 1) + nsignals))
         world_broken(w, "%llu beats", (unsigned long long)w->beats);
 }
 

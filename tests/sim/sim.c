@@ -87,6 +87,7 @@ static uint64_t frame_bytes(const struct frame *frame)
     case FRAME_STOP:
     case FRAME_REAPED:
     case FRAME_BEAT:
+    case FRAME_INTERRUPT:
     case FRAME_BYE:
     case FRAME_TYPE_COUNT:
         break;
@@ -141,6 +142,10 @@ static void lose_node(struct world *w, uint32_t node, uint64_t delay_ms, const s
     ev.u.node_lost.node = node;
     ev.u.node_lost.err = err;
     world_post(w, HEAP_HEAD, delay_ms, &ev, HEAP_ANY);
+    ev.type = EV_NODE_FAILED; /* who started it hears of its end too */
+    ev.u.node_failed.node = node;
+    ev.u.node_failed.err = err;
+    world_post(w, HEAP_HEAD, delay_ms + 1 + world_random(w, 20), &ev, HEAP_ANY);
 }
 
 /* ---- effects ---- */
@@ -243,6 +248,7 @@ static void apply_node(struct world *w, uint32_t node, const struct effect *fx)
     case FX_STORE_GATE:
     case FX_STORE_RESET:
     case FX_SUSPEND:
+    case FX_DROP_NODE:
     case FX_DONE:
     case EFFECT_TYPE_COUNT:
         return;
@@ -526,8 +532,10 @@ static void take(struct world *w, struct item *item, uint64_t at_ms)
 static void make_node(struct world *w, uint32_t node)
 {
     struct sim_node *n = &w->nodes[node];
-    n->machine =
-        node_new(&w->setup.options, &w->setup.facts, is_local(w) ? 0 : (uint64_t)BEAT_MS);
+    const struct node_place place = {.beat_ms = is_local(w) ? 0 : (uint64_t)BEAT_MS,
+                                     .node_rank = w->config->nfaults ? node : NODE_RANK_ANY,
+                                     .pid = node + 1};
+    n->machine = node_new(&w->setup.options, &w->setup.facts, &place);
     n->procs = mem_alloc(w->config->workers, sizeof *n->procs);
     n->offset_ms = world_random(w, 1000000000);
     n->tick_ms = UINT64_MAX;
@@ -578,9 +586,9 @@ static uint64_t bound_ms(const struct sim_config *c)
         if (f->kind == SIM_FREEZE || f->kind == SIM_BLOCK || f->kind == SIM_AGENT_SLOW
             || f->kind == SIM_SUSPEND || f->kind == SIM_SLOW_EXIT)
             bound += f->arg;
-        bool is_gone_early =
-            (f->at_ms < 100 || has_slow_agent(c))
-            && (f->kind == SIM_VANISH || f->kind == SIM_CUT || f->kind == SIM_DEAF_UP);
+        bool is_gone_early = (f->at_ms < 100 || has_slow_agent(c))
+                             && (f->kind == SIM_VANISH || f->kind == SIM_CUT
+                                 || f->kind == SIM_DEAF_UP || f->kind == SIM_FREEZE);
         if (f->kind == SIM_AGENT_HANGS || is_gone_early)
             bound += 600000; /* nobody tells: as long as joining may take */
         bound += f->at_ms;

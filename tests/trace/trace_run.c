@@ -85,8 +85,10 @@ static void make_machine(struct run *r, const char *line)
     }
     if (is_job)
         r->job = job_new(&r->setup.options, (uint32_t)nodes, beat_ms);
-    else
-        r->node = node_new(&r->setup.options, &r->setup.facts, beat_ms);
+    else {
+        const struct node_place place = {.beat_ms = beat_ms, .node_rank = NODE_RANK_ANY};
+        r->node = node_new(&r->setup.options, &r->setup.facts, &place);
+    }
     r->deadline_ms = UINT64_MAX;
 }
 

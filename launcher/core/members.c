@@ -1,0 +1,176 @@
+#include "launcher/core/members.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+void members_init(struct members *m, uint32_t n)
+{
+    *m = (struct members){.n = n};
+    m->list = mem_alloc(n, sizeof *m->list);
+    for (uint32_t i = 0; i < n; i++)
+        m->list[i].link = LINK_NONE;
+}
+
+void members_fini(struct members *m)
+{
+    for (uint32_t i = 0; i < m->n; i++) {
+        free(m->list[i].host);
+        free(m->list[i].via);
+    }
+    free(m->list);
+    free(m->by_link);
+    *m = (struct members){0};
+}
+
+uint32_t members_rank(const struct members *m, const struct member *member)
+{
+    return (uint32_t)(member - m->list);
+}
+
+struct member *members_find(const struct members *m, uint32_t link)
+{
+    return link < m->nlinks && m->by_link[link] ? &m->list[m->by_link[link] - 1] : NULL;
+}
+
+static void set_link(struct members *m, uint32_t link, uint32_t place_plus_one)
+{
+    if (link >= m->nlinks) {
+        size_t n = (size_t)link + 1 > 2 * m->nlinks ? (size_t)link + 1 : 2 * m->nlinks;
+        m->by_link = mem_realloc(m->by_link, n, sizeof *m->by_link);
+        memset(m->by_link + m->nlinks, 0, (n - m->nlinks) * sizeof *m->by_link);
+        m->nlinks = n;
+    }
+    m->by_link[link] = place_plus_one;
+}
+
+static int check(const struct members *m, const struct frame *hello, struct err *e)
+{
+    const char *host = hello->u.hello.host;
+    uint32_t rank = hello->u.hello.node_rank, nnodes = hello->u.hello.nnodes;
+    if (nnodes && nnodes != m->n)
+        return err_set(e, ERR_USAGE, "%s was started with --nnodes %u, the head with %u", host,
+                       nnodes, m->n);
+    if (rank != NODE_RANK_ANY && rank >= m->n)
+        return err_set(e, ERR_USAGE,
+                       "%s was started with --node-rank %u; of %u nodes the last "
+                       "is %u",
+                       host, rank, m->n, m->n - 1);
+    for (uint32_t i = 0; rank != NODE_RANK_ANY && i < m->n; i++)
+        if (m->list[i].status != MEMBER_AWAITED && m->list[i].asked_rank == rank)
+            return err_set(e, ERR_USAGE,
+                           "--node-rank %u was given twice: to %s (pid %u) and to %s (pid %u)",
+                           rank, m->list[i].host, m->list[i].pid, host, hello->u.hello.pid);
+    if (members_complete(m))
+        return err_set(e, ERR_UNAVAILABLE, "%s is one too many: all %u nodes have joined", host,
+                       m->n);
+    return 0;
+}
+
+static uint32_t free_place(const struct members *m)
+{
+    uint32_t i = 0;
+    while (m->list[i].status != MEMBER_AWAITED)
+        i++;
+    return i;
+}
+
+/* Who sits at place i without having asked for it moves on. */
+static void give_way(struct members *m, uint32_t i)
+{
+    uint32_t to = free_place(m);
+    m->list[to] = m->list[i];
+    set_link(m, m->list[to].link, to + 1);
+}
+
+int members_join(struct members *m, uint32_t link, const struct frame *hello, uint64_t now_ms,
+                 struct err *e)
+{
+    if (check(m, hello, e) < 0)
+        return -1;
+    uint32_t i = hello->u.hello.node_rank;
+    if (i == NODE_RANK_ANY)
+        i = free_place(m);
+    else if (m->list[i].status != MEMBER_AWAITED)
+        give_way(m, i);
+    m->list[i] = (struct member){.status = MEMBER_JOINED,
+                                 .link = link,
+                                 .slots = hello->u.hello.slots,
+                                 .asked_rank = hello->u.hello.node_rank,
+                                 .pid = hello->u.hello.pid,
+                                 .host = mem_strdup(hello->u.hello.host),
+                                 .via = mem_strdup(hello->u.hello.via),
+                                 .last_heard_ms = now_ms};
+    m->njoined++;
+    set_link(m, link, i + 1);
+    return 0;
+}
+
+void members_leave(struct members *m, struct member *member)
+{
+    set_link(m, member->link, 0);
+    free(member->host);
+    free(member->via);
+    *member = (struct member){.link = LINK_NONE};
+    m->njoined--;
+}
+
+bool members_complete(const struct members *m)
+{
+    return m->njoined == m->n;
+}
+
+static int compare_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    int order = str_compare_natural(x->host, y->host);
+    if (order == 0)
+        order = compare_text(x->via, y->via);
+    return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+void members_settle(struct members *m)
+{
+    struct member *sorted = mem_alloc(m->n, sizeof *sorted), *next = sorted;
+    bool *is_taken = mem_alloc(m->n, sizeof *is_taken);
+    memcpy(sorted, m->list, m->n * sizeof *sorted);
+    qsort(sorted, m->n, sizeof *sorted, compare);
+    for (uint32_t i = 0; i < m->n; i++) {
+        if (sorted[i].asked_rank == NODE_RANK_ANY)
+            continue;
+        m->list[sorted[i].asked_rank] = sorted[i];
+        is_taken[sorted[i].asked_rank] = true;
+    }
+    for (uint32_t i = 0; i < m->n; i++) {
+        if (is_taken[i])
+            continue;
+        while (next->asked_rank != NODE_RANK_ANY)
+            next++;
+        m->list[i] = *next++;
+    }
+    for (uint32_t i = 0; i < m->n; i++)
+        set_link(m, m->list[i].link, i + 1);
+    free(sorted);
+    free(is_taken);
+}
+
+const char *members_common_address(const struct members *m)
+{
+    const char *common = NULL;
+    for (uint32_t i = 0; i < m->n; i++) {
+        const char *via = m->list[i].via;
+        if (!via || !*via) /* in the head's own process */
+            continue;
+        if (common && strcmp(common, via) != 0)
+            return NULL;
+        common = via;
+    }
+    return common;
+}

@@ -1,0 +1,67 @@
+/* members.h - the nodes of a job: who has joined, under which node rank, how far each one is.
+ *
+ * A node is known by the number of its link. Its place in the list is its node rank: from the
+ * start if it asked for one, else once all have joined and members_settle has put them in
+ * order. Decides who is let in; what follows from a node's coming and going decides job.c.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_MEMBERS_H
+#define MUSTER_LAUNCHER_CORE_MEMBERS_H
+
+#include "launcher/core/event.h"
+
+enum member_status {
+    MEMBER_AWAITED,
+    MEMBER_JOINED,
+    MEMBER_READY,
+    MEMBER_RUNNING,
+    MEMBER_REAPED,
+    MEMBER_LOST
+};
+
+struct member {
+    enum member_status status;
+    uint32_t link; /* LINK_NONE = never joined */
+    uint32_t slots, asked_rank, pid;
+    char *host, *via; /* NULL before it joined */
+    uint64_t last_heard_ms;
+    struct order order;
+};
+
+struct members {
+    struct member *list; /* n of them */
+    uint32_t n, njoined;
+    uint32_t *by_link; /* place in list + 1; 0 = none */
+    size_t nlinks;
+};
+
+enum { LINK_NONE = UINT32_MAX };
+
+/* n nodes are awaited, at least 1. */
+void members_init(struct members *m, uint32_t n);
+void members_fini(struct members *m);
+
+/* The node behind a link; NULL if it has none. */
+struct member *members_find(const struct members *m, uint32_t link);
+
+/* Lets a node in. 0, or -1 with ERR_USAGE (its --nnodes or --node-rank contradicts the job or
+ * another node) or ERR_UNAVAILABLE (all places are taken): then it is not a member. */
+int members_join(struct members *m, uint32_t link, const struct frame *hello, uint64_t now_ms,
+                 struct err *e);
+
+/* Before all have joined: its place is free again. */
+void members_leave(struct members *m, struct member *member);
+
+bool members_complete(const struct members *m);
+
+/* Once complete: the final order. A node that asked for a rank has it; the others take the free
+ * ranks in natural order of their host names, ties by the address they came by, then pid
+ * (never by chance, so that a restart gives the same ranks). */
+void members_settle(struct members *m);
+
+/* Place in the list: after members_settle the node rank. */
+uint32_t members_rank(const struct members *m, const struct member *member);
+
+/* The address under which all nodes reached the head; NULL if they differ or none knows one. */
+const char *members_common_address(const struct members *m);
+
+#endif
