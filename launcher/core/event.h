@@ -126,7 +126,7 @@ struct frame {
     X(BOOT, both)                                                                              \
     X(TICK, both)                                                                              \
     X(FRAME, both)                                                                             \
-    X(SIGNAL, head)                                                                            \
+    X(SIGNAL, both)                                                                            \
     X(STORE_READY, head)                                                                       \
     X(NODE_LOST, head)                                                                         \
     X(NODE_FAILED, head)                                                                       \

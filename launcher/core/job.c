@@ -30,13 +30,11 @@ static const unsigned allowed[] = {
 static_assert(sizeof allowed / sizeof allowed[0] == JOB_STATE_COUNT, "one row a state");
 
 enum {
-    JOIN_NOTE_MS = 10000,   /* say who is awaited */
-    JOIN_LIMIT_MS = 600000, /* from the first node that joined to the last */
-    STOP_SLACK_MS = 20000,  /* beyond the grace, until a user who wants out gets out */
-    BEATS_MISSED = 5,
-    ASLEEP_MS = 2000,     /* a tick this late: we did not run, and news is still waiting */
-    EXIT_NO_RESTART = 93, /* a worker says "do not restart me" */
-    SIGNAL_INT = 2,       /* Linux */
+    JOIN_NOTE_MS = 10000,  /* say who is awaited */
+    STOP_SLACK_MS = 20000, /* beyond the grace, until a user who wants out gets out */
+    ASLEEP_MS = 2000,      /* a tick this late: we did not run, and news is still waiting */
+    EXIT_NO_RESTART = 93,  /* a worker says "do not restart me" */
+    SIGNAL_INT = 2,        /* Linux */
     SIGNAL_QUIT = 3,
     SIGNAL_USR1 = 10,
     SIGNAL_USR2 = 12,
@@ -371,7 +369,7 @@ static void on_hello(struct job *j, uint32_t link, const struct frame *frame, ui
         return;
     }
     if (j->join_limit_ms == UINT64_MAX)
-        j->join_limit_ms = now_ms + JOIN_LIMIT_MS;
+        j->join_limit_ms = now_ms + j->opt->join_timeout_ms;
     if (members_complete(&j->nodes))
         plan(j, now_ms, fx);
 }
@@ -620,7 +618,7 @@ static void check_beats(struct job *j, uint64_t now_ms, struct effects *fx)
         if (n->link == LINK_NONE || n->status == MEMBER_LOST)
             continue;
         send(j, fx, n, FRAME_BEAT);
-        if (now_ms - n->last_heard_ms <= j->beat_ms * BEATS_MISSED)
+        if (now_ms - n->last_heard_ms <= j->beat_ms * j->opt->beats_missed)
             continue;
         struct err e;
         err_set(&e, ERR_NODE_LOST, "no sign of life for %.1f s",
@@ -641,7 +639,7 @@ static void on_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
         node++;
     struct err e;
     err_set(&e, ERR_UNAVAILABLE, "did not join within %d s; %u of %u nodes are missing",
-            JOIN_LIMIT_MS / 1000, j->nodes.n - j->nodes.njoined, j->nodes.n);
+            (int)(j->opt->join_timeout_ms / 1000), j->nodes.n - j->nodes.njoined, j->nodes.n);
     lose(j, &j->nodes.list[node], &e, now_ms, fx);
 }
 

@@ -48,7 +48,6 @@ enum {
     DRAIN_TERM_MS = 1500, /* between SIGTERM and SIGKILL for what workers left behind */
     DRAIN_KILL_MS = 2000, /* from SIGKILL until pipes are closed and the rest is given up */
     ASLEEP_MS = 2000,     /* a tick this late: we did not run, and news is still waiting */
-    BEATS_MISSED = 5,
 };
 
 enum worker_state { WORKER_NONE, WORKER_STARTING, WORKER_ALIVE, WORKER_ENDED };
@@ -500,7 +499,8 @@ static void on_beat_due(struct node *n, uint64_t now_ms, struct effects *fx)
         n->last_heard_ms = now_ms;
     send(n, fx, FRAME_BEAT);
     n->next_beat_ms = now_ms + n->place.beat_ms;
-    if (n->is_head_still || now_ms - n->last_heard_ms <= n->place.beat_ms * BEATS_MISSED)
+    if (n->is_head_still
+        || now_ms - n->last_heard_ms <= n->place.beat_ms * n->opt->beats_missed)
         return;
     note_add(fx, NOTE_HEAD_SILENT)->number = (int64_t)(now_ms - n->last_heard_ms);
     leave(n, now_ms, fx);
@@ -561,6 +561,16 @@ static void on_swept(struct node *n, uint32_t left, uint64_t now_ms, struct effe
         n->deadline_ms = now_ms + DRAIN_TERM_MS;
 }
 
+/* This node's muster was sent a signal. What it means for the job, the head decides; without a
+ * head it means that the user wants out. */
+static void on_signal(struct node *n, int signo, uint64_t now_ms, struct effects *fx)
+{
+    if (!n->is_leaving)
+        send(n, fx, FRAME_INTERRUPT)->u.signal.signo = signo;
+    else if (signo != SIGNAL_CONT && n->state != NODE_IDLE)
+        on_stop(n, SIGNAL_TERM, 0, true, now_ms, fx);
+}
+
 void node_step(struct node *n, const struct event *ev, struct effects *out)
 {
     switch (ev->type) {
@@ -609,6 +619,8 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
         on_swept(n, ev->u.swept.left, ev->now_ms, out);
         return;
     case EV_SIGNAL:
+        on_signal(n, ev->u.signal.signo, ev->now_ms, out);
+        return;
     case EV_STORE_READY:
     case EV_NODE_LOST:
     case EV_NODE_FAILED:

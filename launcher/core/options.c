@@ -28,7 +28,7 @@ static const struct row rows[] = {
 };
 static_assert(sizeof rows / sizeof rows[0] == OPTION_ID_COUNT, "one row an option");
 
-enum { WORKERS_MAX = 4096 };
+enum { WORKERS_MAX = 4096, NODES_MAX = 65536 };
 
 static int bad_value(struct err *e, const char *where, const char *text, const char *right)
 {
@@ -110,6 +110,30 @@ static int set_if(bool is_right, const char **at, const char *where, const char 
     return 0;
 }
 
+static int set_nnodes(uint32_t range[2], const char *where, const char *text, struct err *e)
+{
+    struct str rest = str_from(text), min, max;
+    uint64_t least, most;
+    str_split(&rest, ':', &min);
+    if (!str_split(&rest, ':', &max))
+        max = min;
+    if (str_parse_u64(min, 1, NODES_MAX, &least) < 0
+        || str_parse_u64(max, 1, NODES_MAX, &most) < 0 || rest.p || least > most)
+        return bad_value(e, where, text, "a number of nodes, N or MIN:MAX");
+    range[0] = (uint32_t)least;
+    range[1] = (uint32_t)most;
+    return 0;
+}
+
+static int set_node_rank(int32_t *at, const char *where, const char *text, struct err *e)
+{
+    uint64_t v;
+    if (str_parse_u64(str_from(text), 0, NODES_MAX - 1, &v) < 0)
+        return bad_value(e, where, text, "the place of a node: 0, 1, ...");
+    *at = (int32_t)v;
+    return 0;
+}
+
 /* where: how the user spelled it, for messages. */
 static int set_value(struct options *opt, const struct row *row, const char *where,
                      const char *text, struct err *e)
@@ -165,6 +189,10 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
         *(const char **)at = text;
         return 0;
     }
+    case VALUE_NNODES:
+        return set_nnodes(at, where, text, e);
+    case VALUE_NODE_RANK:
+        return set_node_rank(at, where, text, e);
     }
     return 0;
 }
@@ -345,6 +373,27 @@ static int check_logs(const struct options *opt, struct err *e)
     return err_set(e, ERR_USAGE, "--%s needs a folder for the files: --log-dir DIR", name);
 }
 
+/* Nodes have to find each other. */
+static int check_nodes(const struct options *opt, struct err *e)
+{
+    if (opt->nnodes_min < opt->nnodes_max)
+        return err_set(
+            e, ERR_USAGE,
+            "--nnodes %u:%u: a number of nodes that may change is not supported yet; "
+            "say --nnodes %u",
+            opt->nnodes_min, opt->nnodes_max, opt->nnodes_max);
+    if (opt->nnodes_max > 1 && !opt->rdzv_endpoint)
+        return err_set(e, ERR_USAGE,
+                       "--nnodes %u: the nodes meet at --rdzv-endpoint HOST:PORT, the same on "
+                       "each of them",
+                       opt->nnodes_max);
+    if (opt->node_rank >= 0 && (uint32_t)opt->node_rank >= opt->nnodes_max)
+        return err_set(e, ERR_USAGE, "--node-rank %d: of %u node%s the last is %u",
+                       opt->node_rank, opt->nnodes_max, opt->nnodes_max == 1 ? "" : "s",
+                       opt->nnodes_max - 1);
+    return 0;
+}
+
 static int check_command(enum option_command command, const struct options *opt, struct err *e)
 {
     switch (command) {
@@ -367,7 +416,7 @@ static int check_command(enum option_command command, const struct options *opt,
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
                        command == OPTIONS_PLAN ? "plan" : "run");
-    return check_logs(opt, e);
+    return check_nodes(opt, e) < 0 ? -1 : check_logs(opt, e);
 }
 
 int options_parse(char *const *args, const char *const *environment, struct options *opt,
@@ -379,8 +428,16 @@ int options_parse(char *const *args, const char *const *environment, struct opti
 int options_parse_command(enum option_command command, char *const *args,
                           const char *const *environment, struct options *opt, struct err *e)
 {
-    *opt = (struct options){
-        .grace_ms = 25000, .prefix = "auto", .is_plan = command == OPTIONS_PLAN};
+    *opt = (struct options){.grace_ms = 25000,
+                            .prefix = "auto",
+                            .is_plan = command == OPTIONS_PLAN,
+                            .nnodes_min = 1,
+                            .nnodes_max = 1,
+                            .node_rank = -1,
+                            .join_timeout_ms = 600000,
+                            .last_call_ms = 30000,
+                            .beat_ms = 2000,
+                            .beats_missed = 5};
     for (; *args && **args == '-' && (*args)[1]; args++) {
         if (strcmp(*args, "--") == 0) {
             args++;
@@ -453,6 +510,15 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
         return;
     case VALUE_FORMAT:
         buf_adds(out, gpu_format_name(*(const enum gpu_format *)at));
+        return;
+    case VALUE_NNODES: {
+        const uint32_t *range = at;
+        buf_addf(out, range[0] == range[1] ? "%u" : "%u:%u", range[0], range[1]);
+        return;
+    }
+    case VALUE_NODE_RANK:
+        if (*(const int32_t *)at >= 0)
+            number_format((uint64_t) * (const int32_t *)at, true, out);
         return;
     }
 }

@@ -31,6 +31,8 @@ enum option_type {
     VALUE_DIST,     /* enum dist */
     VALUE_FORMAT,   /* enum gpu_format */
     VALUE_CPU_BIND, /* const char *, as cpu_request_parse takes it */
+    VALUE_NNODES,   /* uint32_t[2], "N" or "MIN:MAX" */
+    VALUE_NODE_RANK /* int32_t, from 0 */
 };
 
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
@@ -96,8 +98,24 @@ enum option_type {
       "write what happens to FILE, one JSON object a line (- = standard output)")              \
     X(JUNIT, "junit", 0, true, NULL, TEXT, junit, "FILE",                                      \
       "write how each rank ended to FILE, as JUnit XML")                                       \
+    X(NNODES, "nnodes", 0, true, "PET_NNODES", NNODES, nnodes_min, "N",                        \
+      "how many nodes take part: the same command on each of them, with --rdzv-endpoint "      \
+      "(default 1)")                                                                           \
+    X(NODE_RANK, "node-rank", 0, true, "PET_NODE_RANK", NODE_RANK, node_rank, "N",             \
+      "place of this node among them (default: by natural order of the host names)")           \
+    X(RDZV_ENDPOINT, "rdzv-endpoint", 0, true, "PET_RDZV_ENDPOINT", TEXT, rdzv_endpoint,       \
+      "HOST[:PORT]",                                                                           \
+      "where the nodes meet: an address of one of them, the same on each (port 29400 unless "  \
+      "given)")                                                                                \
     X(RDZV_ID, "rdzv-id", 0, true, "PET_RDZV_ID", TEXT, job_id, "ID",                          \
-      "name of the job (default: random)")                                                     \
+      "name of the job, the same on each node (default: random; with --rdzv-endpoint: none)")  \
+    X(SECRET_FILE, "secret-file", 0, true, NULL, TEXT, secret_file, "FILE",                    \
+      "the nodes prove to each other that they know what is in FILE (at least 16 bytes, "      \
+      "mode 0600)")                                                                            \
+    X(REQUIRE_SECRET, "require-secret", 0, true, NULL, FLAG, require_secret, NULL,             \
+      "refuse to meet other nodes without --secret-file")                                      \
+    X(JOIN_TIMEOUT, "join-timeout", 0, true, NULL, DURATION, join_timeout_ms, "TIME",          \
+      "from the first node that comes to the last (default 600s)")                             \
     X(MASTER_PORT, "master-port", 0, true, "PET_MASTER_PORT", PORT, master_port, "PORT",       \
       "port of the rendezvous store (default: any free one)")                                  \
     X(MODULE, "module", 'm', false, "PET_MODULE", FLAG, is_module, NULL,                       \
@@ -119,6 +137,9 @@ enum option_command { OPTIONS_RUN, OPTIONS_PLAN, OPTIONS_GPUS };
 
 enum option_origin { ORIGIN_DEFAULT, ORIGIN_PET, ORIGIN_ENVIRONMENT, ORIGIN_COMMAND_LINE };
 
+/* Whether the rendezvous endpoint is on this machine, as the user says. */
+enum is_host { IS_HOST_UNKNOWN, IS_HOST_NO, IS_HOST_YES };
+
 /* Text members are borrowed from argv or the environment. */
 struct options {
     uint32_t nproc;   /* 0 = not given */
@@ -138,8 +159,21 @@ struct options {
     const char *tee, *redirects, *only_ranks, *input; /* NULL = not given */
     uint16_t master_port;                             /* 0 = any */
     bool is_deduped;
+    const char *secret_file; /* NULL = none */
+    bool require_secret;
     bool is_module, is_verbose, is_help, is_json;
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
+
+    /* Several nodes. */
+    uint32_t nnodes_min, nnodes_max;
+    int32_t node_rank;                      /* -1 = not given */
+    const char *rdzv_endpoint;              /* HOST[:PORT], checked; NULL = not given */
+    const char *master_addr, *local_addr;   /* NULL = not given */
+    uint64_t join_timeout_ms, last_call_ms; /* for all nodes; once enough have joined */
+    uint64_t beat_ms;                       /* between two signs of life */
+    uint32_t beats_missed;                  /* so many without one: lost */
+    enum is_host is_host;
+
     enum option_origin origin[OPTION_ID_COUNT];
 
     char *const *program; /* the program's argv, NULL-terminated; NULL if none was given */
