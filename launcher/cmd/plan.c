@@ -35,7 +35,7 @@ static int plan_job(const struct options *opt, const struct facts *facts, struct
     const struct plan_sink sink = {&answer, on_plan};
     struct job *job = job_new(opt, 1, 0);
     int status;
-    if (driver_head_plan(job, opt, facts, &sink, e) < 0) {
+    if (driver_head_plan(job, opt, facts, NULL, &sink, e) < 0) {
         status = cmd_fail(e);
     } else {
         struct buf report;
@@ -60,6 +60,11 @@ int cmd_plan(char *const *args)
         return cmd_fail(&e);
     if (opt.is_help)
         return cmd_help(OPTIONS_PLAN);
+    if (opt.nnodes_max > 1) {
+        err_set(&e, ERR_USAGE,
+                "muster plan shows one node; leave --nnodes out to see what this one would do");
+        return cmd_fail(&e);
+    }
     if (!opt.job_id)
         opt.job_id = "(random)"; /* as it stands in the answer */
     if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "launcher/cmd/cmd.h"
+#include "launcher/cmd/meet.h"
 #include "launcher/core/junit.h"
 #include "launcher/core/node_plan.h"
 #include "launcher/core/report.h"
@@ -72,15 +73,16 @@ static int fail_early(const struct options *opt, const struct err *e)
     return cmd_fail(e);
 }
 
-static int run_job(const struct options *opt, const struct facts *facts)
+/* *status: how the job ended. -1: nothing was started. */
+static int run_job(const struct options *opt, const struct facts *facts,
+                   const struct head_net *net, int *status, struct err *e)
 {
-    struct err e;
-    struct job *job = job_new(opt, 1, 0);
+    struct job *job = job_new(opt, net ? net->nnodes : 1, net ? opt->beat_ms : 0);
     struct report_end end = {.opt = opt, .job = job, .started_unix_ms = unix_ms()};
     uint64_t begin_ms = now_ms();
-    if (driver_head_run(job, opt, facts, &e) < 0) {
+    if (driver_head_run(job, opt, facts, net, e) < 0) {
         job_free(job);
-        return fail_early(opt, &e);
+        return -1;
     }
     struct buf report;
     buf_init(&report, 0);
@@ -91,7 +93,8 @@ static int run_job(const struct options *opt, const struct facts *facts)
     end.duration_ms = now_ms() - begin_ms;
     write_reports(&end);
     job_free(job);
-    return end.status;
+    *status = end.status;
+    return 0;
 }
 
 int cmd_run(char *const *args)
@@ -110,12 +113,13 @@ int cmd_run(char *const *args)
     if (!opt.job_id) {
         if (random_id(id, sizeof id, &e) < 0)
             return fail_early(&opt, &e);
-        opt.job_id = id;
+        opt.job_id = opt.rdzv_endpoint ? "none" : id; /* torchrun's word */
     }
     if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)
         return fail_early(&opt, &e);
     facts_gather_topology(opt.cpu_bind, &facts);
-    int status = run_job(&opt, &facts);
+    int status, rc = opt.rdzv_endpoint ? meet(&opt, &facts, run_job, &status, &e)
+                                       : run_job(&opt, &facts, NULL, &status, &e);
     facts_release(&facts);
-    return status;
+    return rc < 0 ? fail_early(&opt, &e) : status;
 }

@@ -1,24 +1,25 @@
 #include "launcher/io/driver_head.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "launcher/core/note.h"
+#include "launcher/core/report.h"
+#include "launcher/io/descriptors.h"
 #include "launcher/io/driver_node.h"
+#include "launcher/io/head_links.h"
 #include "launcher/io/pump.h"
 #include "launcher/io/say.h"
 #include "launcher/io/events.h"
 #include "launcher/io/signals.h"
+#include "rendezvous/netif.h"
 #include "rendezvous/port.h"
 
 struct driver_head {
@@ -29,7 +30,12 @@ struct driver_head {
     struct port *port;
     struct job *job;
     struct events *events;     /* NULL = nobody asked */
-    struct driver_node *local; /* the node of this process */
+    struct driver_node *local; /* the node of this process: link 0 */
+    const struct options *opt;
+    const struct head_net *net; /* NULL: there is no other */
+    struct head_links *links;   /* NULL likewise */
+    struct netif_list netifs;
+    struct buf words; /* about the end, for the nodes */
     struct event_queue queue;
     struct effects effects;
     bool must_suspend;
@@ -75,6 +81,42 @@ static void on_frame(void *ctx, const struct frame *frame)
     post(ctx, &ev);
 }
 
+/* ---- nodes of other processes ---- */
+
+static void on_link(void *ctx, struct uv_tcp_s *tcp, struct str first)
+{
+    struct driver_head *d = ctx;
+    head_links_accept(d->links, tcp, first);
+}
+
+static void on_link_frame(void *ctx, uint32_t link, const struct frame *frame)
+{
+    struct event ev = {.type = EV_FRAME};
+    ev.u.frame.node = link;
+    ev.u.frame.frame = *frame;
+    post(ctx, &ev);
+}
+
+static void on_link_lost(void *ctx, uint32_t link, const struct err *err)
+{
+    struct event ev = {.type = EV_NODE_LOST};
+    ev.u.node_lost.node = link;
+    ev.u.node_lost.err = err;
+    post(ctx, &ev);
+}
+
+/* A c10d client cannot prove anything: it has to come from this machine or from a node. */
+static bool admit(void *ctx, const struct sockaddr *peer)
+{
+    const struct driver_head *d = ctx;
+    char host[INET6_ADDRSTRLEN] = "";
+    if (peer->sa_family == AF_INET)
+        uv_ip4_name((const struct sockaddr_in *)(const void *)peer, host, sizeof host);
+    else if (peer->sa_family == AF_INET6)
+        uv_ip6_name((const struct sockaddr_in6 *)(const void *)peer, host, sizeof host);
+    return netif_is_mine(&d->netifs, host) || head_links_has_peer(d->links, peer);
+}
+
 static void on_server_note(void *ctx, const struct server_note *note)
 {
     (void)ctx;
@@ -93,6 +135,9 @@ static void on_server_note(void *ctx, const struct server_note *note)
 static void all_closed(struct driver_head *d)
 {
     driver_node_close(d->local);
+    if (d->links)
+        head_links_close(d->links);
+    d->links = NULL;
     port_close(d->port, NULL, NULL);
     signals_close(&d->signals);
     pump_close(&d->pump);
@@ -114,11 +159,32 @@ static void apply_store_reset(struct driver_head *d, uint32_t generation)
     post(d, &ev);
 }
 
+/* Says to the nodes how the job ended, in the words that it says itself. */
+static void add_words(struct driver_head *d, struct frame *frame)
+{
+    if (!d->words.len)
+        report_format(d->job, d->opt, &d->words);
+    frame->u.bye.text = d->words.len ? buf_str(&d->words) : NULL;
+}
+
+static void apply_send(struct driver_head *d, uint32_t link, const struct frame *frame)
+{
+    if (link == 0) {
+        driver_node_receive(d->local, frame);
+        return;
+    }
+    struct frame copy = *frame;
+    if (frame->type == FRAME_BYE)
+        add_words(d, &copy);
+    if (d->links)
+        head_links_send(d->links, link, &copy);
+}
+
 static void apply(struct driver_head *d, const struct effect *fx)
 {
     switch (fx->type) {
     case FX_SEND:
-        driver_node_receive(d->local, &fx->u.send.frame);
+        apply_send(d, fx->u.send.node, &fx->u.send.frame);
         return;
     case FX_NOTE:
         say_note("job", &fx->u.note);
@@ -133,6 +199,8 @@ static void apply(struct driver_head *d, const struct effect *fx)
         d->must_suspend = true;
         return;
     case FX_DROP_NODE:
+        if (d->links)
+            head_links_drop(d->links, fx->u.drop_node.node);
         return;
     case FX_DONE:
         tell_plan(d);
@@ -175,6 +243,8 @@ static void settle(void *ctx)
         d->must_suspend = false;
         raise(SIGSTOP); /* the workers are stopped; SIGCONT wakes us, and on_signal them */
     }
+    if (d->links)
+        head_links_settle(d->links);
     uint64_t deadline = job_deadline(d->job), now = now_ms();
     if (job_done(d->job))
         return;
@@ -186,38 +256,16 @@ static void settle(void *ctx)
 
 /* ---- set-up ---- */
 
-/* Descriptors that muster inherited are its parent's business: workers get 0, 1 and 2. */
-static void keep_descriptors(void)
-{
-    if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC, Linux 5.11 */) == 0)
-        return;
-    DIR *dir = opendir("/proc/self/fd");
-    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
-        int fd = atoi(entry->d_name);
-        if (fd > STDERR_FILENO && fd != dirfd(dir))
-            fcntl(fd, F_SETFD, FD_CLOEXEC);
-    }
-    if (dir)
-        closedir(dir);
-}
-
-/* Raises our own soft limit of open files; workers get back what we were started with. */
-static struct rlimit raise_nofile(void)
-{
-    struct rlimit original = {1024, 1024};
-    if (getrlimit(RLIMIT_NOFILE, &original) == 0 && original.rlim_cur < original.rlim_max) {
-        struct rlimit raised = {original.rlim_max, original.rlim_max};
-        setrlimit(RLIMIT_NOFILE, &raised);
-    }
-    return original;
-}
-
 static struct port *open_port(struct driver_head *d, const struct options *opt, struct err *e)
 {
     struct port_options port = port_options_default();
-    port.address = "127.0.0.1";
-    port.port = opt->master_port;
+    port.address = d->net ? d->net->listen : "127.0.0.1";
+    port.port = d->net ? d->net->port : opt->master_port;
     port.ctx = d;
+    if (d->net) {
+        port.on_link = on_link;
+        port.admit = admit;
+    }
     port.on_note = on_server_note;
     if (getrandom(port.seed, sizeof port.seed, 0) < 0)
         return err_sys(e, errno, "getrandom"), NULL;
@@ -225,18 +273,33 @@ static struct port *open_port(struct driver_head *d, const struct options *opt, 
 }
 
 int driver_head_run(struct job *job, const struct options *opt, const struct facts *facts,
-                    struct err *e)
+                    const struct head_net *net, struct err *e)
 {
-    return driver_head_plan(job, opt, facts, NULL, e);
+    return driver_head_plan(job, opt, facts, net, NULL, e);
+}
+
+/* From here on nodes may come. 0, or -1 with ERR_SYSTEM. */
+static int open_links(struct driver_head *d, struct err *e)
+{
+    const struct head_links_events events = {d, on_link_frame, on_link_lost};
+    if (!d->net)
+        return 0;
+    if (netif_list(&d->netifs, e) < 0)
+        return -1;
+    d->links = head_links_new(&d->loop, d->net->key, d->net->nnodes, &events);
+    return 0;
 }
 
 int driver_head_plan(struct job *job, const struct options *opt, const struct facts *facts,
-                     const struct plan_sink *sink, struct err *e)
+                     const struct head_net *net, const struct plan_sink *sink, struct err *e)
 {
     struct driver_head *d = mem_alloc(1, sizeof *d);
     d->job = job;
     d->sink = sink;
-    keep_descriptors();
+    d->opt = opt;
+    d->net = net;
+    buf_init(&d->words, 0);
+    descriptors_keep();
     if (opt->events && !opt->is_plan && !(d->events = events_open(opt->events, opt, e))) {
         free(d);
         return -1;
@@ -247,12 +310,16 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
         free(d);
         return err_set(e, ERR_SYSTEM, "cannot make an event loop: %s", uv_strerror(rc));
     }
-    struct rlimit nofile = raise_nofile();
-    d->port = open_port(d, opt, e);
+    struct rlimit nofile = descriptors_raise_limit();
+    if (open_links(d, e) == 0)
+        d->port = open_port(d, opt, e);
     if (!d->port) {
+        if (d->links)
+            head_links_close(d->links);
         uv_run(&d->loop, UV_RUN_DEFAULT);
         uv_loop_close(&d->loop);
         events_close(d->events);
+        netif_fini(&d->netifs);
         free(d);
         return -1;
     }
@@ -263,10 +330,12 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     pump_add(&d->pump, step, settle, d);
     const struct link_up up = {d, on_frame, on_reader_gone};
     struct event boot = {.type = EV_BOOT};
-    boot.u.boot.addr = port_address(d->port);
+    boot.u.boot.addr = net ? net->reach : port_address(d->port);
     boot.u.boot.port = port_number(d->port);
     post(d, &boot);
-    const struct node_place place = {.node_rank = NODE_RANK_ANY};
+    const struct node_place place = {
+        .node_rank = opt->node_rank < 0 ? NODE_RANK_ANY : (uint32_t)opt->node_rank,
+        .pid = (uint32_t)getpid()};
     d->local = driver_node_new(&d->loop, &d->pump, opt, facts, &place, &nofile, &up);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     rc = uv_loop_close(&d->loop);
@@ -275,6 +344,8 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     events_close(d->events);
     event_queue_fini(&d->queue);
     effects_fini(&d->effects);
+    netif_fini(&d->netifs);
+    buf_fini(&d->words);
     free(d);
     return 0;
 }

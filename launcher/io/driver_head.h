@@ -9,12 +9,22 @@
 #include "launcher/core/job.h"
 #include "launcher/core/node_plan.h"
 #include "launcher/core/options.h"
+#include "rendezvous/link_auth.h"
 
-/* Runs the job to its end: afterwards no worker is left and every handle is closed. 0 and a job
- * that is done, or -1 with ERR_UNAVAILABLE (the port cannot be had) or ERR_SYSTEM, before
- * anything was started. */
+/* Where nodes of other processes come in. Borrowed. */
+struct head_net {
+    const char *listen; /* numeric address, "" = every one */
+    const char *reach;  /* numeric address for the workers of this process */
+    uint16_t port;
+    const struct link_key *key;
+    uint32_t nnodes;
+};
+
+/* Runs the job to its end: afterwards no worker is left and every handle is closed. net: NULL =
+ * all is in this process. 0 and a job that is done, or -1 with ERR_UNAVAILABLE (the port cannot
+ * be had; e->sys says why) or ERR_SYSTEM, before anything was started. */
 int driver_head_run(struct job *job, const struct options *opt, const struct facts *facts,
-                    struct err *e);
+                    const struct head_net *net, struct err *e);
 
 /* Who is told the plan of each node: plan and program (the path that would be executed) are
  * valid during the call. */
@@ -26,6 +36,6 @@ struct plan_sink {
 /* The same for a job with opt->is_plan: nothing starts, no file is made. sink is called once a
  * node, before this returns and only if no node refused: then the verdict is VERDICT_OK. */
 int driver_head_plan(struct job *job, const struct options *opt, const struct facts *facts,
-                     const struct plan_sink *sink, struct err *e);
+                     const struct head_net *net, const struct plan_sink *sink, struct err *e);
 
 #endif

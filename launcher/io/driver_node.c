@@ -155,6 +155,16 @@ void driver_node_receive(struct driver_node *d, const struct frame *frame)
     post(d, &ev);
 }
 
+void driver_node_post(struct driver_node *d, struct event *ev)
+{
+    post(d, ev);
+}
+
+bool driver_node_is_done(const struct driver_node *d)
+{
+    return node_is_done(d->node);
+}
+
 const struct node_plan *driver_node_plan(const struct driver_node *d)
 {
     return node_plan(d->node);

@@ -30,6 +30,12 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
 /* Queues a frame from the head. What it borrows must stay until the next round of the pump. */
 void driver_node_receive(struct driver_node *d, const struct frame *frame);
 
+/* Queues another event: a signal that reached this muster, the loss of the link. */
+void driver_node_post(struct driver_node *d, struct event *ev);
+
+/* Whether nothing is left to do, after BYE or the loss of the link. */
+bool driver_node_is_done(const struct driver_node *d);
+
 /* The plan in force and the path of what is executed; valid until the next FRAME_PLAN. Only
  * once the node has said FRAME_READY. */
 const struct node_plan *driver_node_plan(const struct driver_node *d);

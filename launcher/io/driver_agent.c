@@ -1,0 +1,219 @@
+#include "launcher/io/driver_agent.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "launcher/io/descriptors.h"
+#include "launcher/io/driver_node.h"
+#include "launcher/io/inbox.h"
+#include "launcher/io/pump.h"
+#include "launcher/io/say.h"
+#include "launcher/io/signals.h"
+
+/* The link opens, then the node machine begins; it ends by the head's BYE or because the link is
+ * lost, whatever comes first; then everything is closed. */
+struct driver_agent {
+    const struct agent *agent;
+    uv_loop_t loop;
+    struct pump pump;
+    struct signals signals;
+    struct link *link;        /* NULL once it has ended */
+    struct driver_node *node; /* NULL before the link has opened and after the end */
+    struct inbox inbox;
+    struct buf bytes;
+    struct rlimit nofile;
+    struct addr head; /* that has proved itself */
+    int status;
+    char *words; /* the head's, about the end; NULL = none */
+    bool has_end, is_closing;
+};
+
+static void end_with(struct driver_agent *d, int status)
+{
+    if (d->has_end)
+        return;
+    d->has_end = true;
+    d->status = status;
+}
+
+static void close_all(struct driver_agent *d)
+{
+    if (d->is_closing)
+        return;
+    d->is_closing = true;
+    if (d->node)
+        driver_node_close(d->node);
+    d->node = NULL;
+    if (d->link)
+        link_finish(d->link);
+    signals_close(&d->signals);
+    pump_close(&d->pump);
+}
+
+/* ---- the node's way up ---- */
+
+static void send_up(void *ctx, const struct frame *frame)
+{
+    struct driver_agent *d = ctx;
+    if (!d->link)
+        return;
+    buf_reset(&d->bytes);
+    link_wire_frame(frame, &d->bytes);
+    link_send(d->link, (struct str){d->bytes.data, d->bytes.len});
+}
+
+static void on_signal(void *ctx, int signo);
+
+static void on_reader_gone(void *ctx)
+{
+    on_signal(ctx, SIGPIPE);
+}
+
+/* ---- callbacks ---- */
+
+static void on_signal(void *ctx, int signo)
+{
+    struct driver_agent *d = ctx;
+    struct event ev = {.type = EV_SIGNAL};
+    ev.u.signal.signo = signo;
+    if (signo == SIGCHLD && d->node) {
+        driver_node_child_signal(d->node);
+    } else if (d->node) {
+        driver_node_post(d->node, &ev);
+    } else if (signo != SIGCHLD && signo != SIGCONT && signo != SIGTSTP) { /* nobody to ask */
+        end_with(d, 128 + signo);
+        close_all(d);
+    }
+}
+
+static void on_open(void *ctx, struct link *link, const struct link_peer *peer)
+{
+    struct driver_agent *d = ctx;
+    const struct options *opt = d->agent->opt;
+    (void)link;
+    d->head = d->agent->heads[peer->candidate];
+    log_debug("link", "the head at %s has proved itself", peer->address);
+    const struct link_up up = {d, send_up, on_reader_gone};
+    const struct node_place place = {
+        .beat_ms = opt->beat_ms,
+        .node_rank = opt->node_rank < 0 ? NODE_RANK_ANY : (uint32_t)opt->node_rank,
+        .nnodes = opt->nnodes_max,
+        .pid = (uint32_t)getpid(),
+        .via = d->head.host};
+    d->node =
+        driver_node_new(&d->loop, &d->pump, opt, d->agent->facts, &place, &d->nofile, &up);
+}
+
+static void on_frame(void *ctx, struct link *link, struct str bytes)
+{
+    struct driver_agent *d = ctx;
+    struct err e;
+    const struct wire_message *m = inbox_add(&d->inbox, bytes, &e);
+    if (!m || m->kind != WIRE_KIND_FRAME) {
+        log_error("link", "the head sent what is no frame: %s", m ? "of another kind" : e.text);
+        link_close(link);
+        return;
+    }
+    const struct frame *frame = &m->u.frame;
+    if (frame->type == FRAME_BYE) {
+        end_with(d, frame->u.bye.status);
+        d->words = d->words ? d->words : mem_strdup(frame->u.bye.text);
+    } else if (frame->type == FRAME_REFUSED) {
+        end_with(d, err_exit_status(frame->u.refused.err->code));
+        log_error("node", "%s", frame->u.refused.err->text);
+    }
+    if (d->node)
+        driver_node_receive(d->node, frame);
+}
+
+static void on_closed(void *ctx, struct link *link, const struct err *why)
+{
+    struct driver_agent *d = ctx;
+    struct event ev = {.type = EV_LINK_LOST};
+    (void)link;
+    d->link = NULL;
+    if (!d->has_end && why)
+        log_error("link", d->node ? "the head is lost: %s" : "%s", why->text);
+    else if (!d->has_end)
+        log_error("link", "the head ended the connection without a word");
+    end_with(d, why && why->code == ERR_AUTH ? 77 : 69);
+    if (d->node)
+        driver_node_post(d->node, &ev);
+    else
+        close_all(d);
+}
+
+/* ---- life ---- */
+
+static bool step(void *ctx)
+{
+    (void)ctx;
+    return false; /* its events are the node's */
+}
+
+static void settle(void *ctx)
+{
+    struct driver_agent *d = ctx;
+    inbox_empty(&d->inbox);
+    if (d->node && driver_node_is_done(d->node))
+        close_all(d);
+}
+
+static struct link *dial(struct driver_agent *d, struct err *e)
+{
+    struct link_options options = link_options_default();
+    options.key = d->agent->key;
+    options.until_ms = d->agent->opt->join_timeout_ms;
+    options.ctx = d;
+    options.on_open = on_open;
+    options.on_frame = on_frame;
+    options.on_closed = on_closed;
+    return link_dial(&d->loop, d->agent->heads, d->agent->nheads, &options, e);
+}
+
+static void run(struct driver_agent *d)
+{
+    struct err e;
+    signals_open(&d->signals, &d->loop, d, on_signal);
+    pump_init(&d->pump, &d->loop);
+    pump_add(&d->pump, step, settle, d);
+    d->link = dial(d, &e);
+    if (!d->link) {
+        log_error("link", "%s", e.text);
+        end_with(d, err_exit_status(e.code));
+        close_all(d);
+    }
+    uv_run(&d->loop, UV_RUN_DEFAULT);
+    int rc = uv_loop_close(&d->loop);
+    if (rc < 0)
+        log_error("node", "handles were left open: %s", uv_strerror(rc));
+}
+
+int driver_agent_run(const struct agent *agent)
+{
+    struct driver_agent *d = mem_alloc(1, sizeof *d);
+    d->agent = agent;
+    inbox_init(&d->inbox);
+    buf_init(&d->bytes, 0);
+    descriptors_keep();
+    d->nofile = descriptors_raise_limit();
+    int rc = uv_loop_init(&d->loop);
+    if (rc < 0) {
+        log_error("", "cannot make an event loop: %s", uv_strerror(rc));
+        end_with(d, err_exit_status(ERR_SYSTEM));
+    } else {
+        run(d);
+    }
+    if (d->words)
+        say(d->words, strlen(d->words), SAY_REPORT_MS);
+    int status = d->status;
+    inbox_empty(&d->inbox);
+    buf_fini(&d->bytes);
+    free(d->words);
+    free(d);
+    return status;
+}

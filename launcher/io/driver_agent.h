@@ -1,0 +1,24 @@
+/* driver_agent.h - one node of a job whose head is elsewhere: dials the head, then runs the node
+ * machine over the link until the head, or the lack of one, ends it. Decides nothing.
+ */
+#ifndef MUSTER_LAUNCHER_IO_DRIVER_AGENT_H
+#define MUSTER_LAUNCHER_IO_DRIVER_AGENT_H
+
+#include "launcher/core/facts.h"
+#include "launcher/core/options.h"
+#include "rendezvous/link.h"
+
+/* Everything is borrowed. */
+struct agent {
+    const struct options *opt;
+    const struct facts *facts;
+    const struct link_key *key;
+    const struct addr *heads; /* where the head may be, in order of preference */
+    size_t nheads;
+};
+
+/* Runs to the end: afterwards no worker is left. The status of the whole job, as the head told
+ * it; 69 or 77 if there is no way to the head, or none any more. All has been said. */
+int driver_agent_run(const struct agent *agent);
+
+#endif

@@ -1,0 +1,231 @@
+#include "launcher/io/head_links.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "launcher/io/inbox.h"
+
+enum { STRANGERS_MIN = 256 };
+
+struct head_link {
+    struct list node; /* of strangers, or of open ones */
+    struct head_links *owner;
+    struct link *link;
+    uint32_t number; /* 0 until it has proved itself */
+    bool is_dropped;
+    char host[ADDR_HOST_MAX + 1]; /* the peer's numeric address */
+};
+
+struct loss { /* why a link was lost, until the event is read */
+    struct list node;
+    struct err err;
+};
+
+struct head_links {
+    struct uv_loop_s *loop;
+    struct link_options options;
+    struct head_links_events events;
+    struct head_link **by_number; /* NULL = gone */
+    uint32_t nnumbers;            /* numbers given so far, 0 included */
+    size_t cap, nstrangers, max_strangers, nlinks;
+    struct list strangers, open, losses;
+    struct inbox inbox;
+    struct buf bytes; /* of the message that is being sent */
+    bool is_closing;
+};
+
+static void maybe_finish(struct head_links *hl)
+{
+    if (!hl->is_closing || hl->nlinks)
+        return;
+    head_links_settle(hl);
+    buf_fini(&hl->bytes);
+    free(hl->by_number);
+    free(hl);
+}
+
+static uint32_t number_new(struct head_links *hl, struct head_link *l)
+{
+    if (hl->nnumbers == hl->cap) {
+        hl->cap = hl->cap ? 2 * hl->cap : 16;
+        hl->by_number = mem_realloc(hl->by_number, hl->cap, sizeof *hl->by_number);
+    }
+    hl->by_number[hl->nnumbers] = l;
+    return hl->nnumbers++;
+}
+
+static struct head_link *find(const struct head_links *hl, uint32_t number)
+{
+    return number && number < hl->nnumbers ? hl->by_number[number] : NULL;
+}
+
+static void on_open(void *ctx, struct link *link, const struct link_peer *peer)
+{
+    struct head_link *l = ctx;
+    struct addr addr;
+    struct err e;
+    (void)link;
+    l->number = number_new(l->owner, l);
+    list_remove(&l->node);
+    list_push(&l->owner->open, &l->node);
+    l->owner->nstrangers--;
+    if (addr_parse(str_from(peer->address), -1, &addr, &e) == 0)
+        strcpy(l->host, addr.host);
+}
+
+static void on_frame(void *ctx, struct link *link, struct str bytes)
+{
+    struct head_link *l = ctx;
+    struct err e;
+    if (l->is_dropped)
+        return;
+    const struct wire_message *m = inbox_add(&l->owner->inbox, bytes, &e);
+    if (!m || m->kind != WIRE_KIND_FRAME) {
+        log_warn("link", "%s: %s", l->host, m ? "a message that a node does not send" : e.text);
+        link_close(link);
+        return;
+    }
+    l->owner->events.on_frame(l->owner->events.ctx, l->number, &m->u.frame);
+}
+
+static const struct err *keep_loss(struct head_links *hl, const struct err *why)
+{
+    struct loss *loss = mem_alloc(1, sizeof *loss);
+    if (why)
+        loss->err = *why;
+    else
+        err_set(&loss->err, ERR_NODE_LOST, "it ended its connection");
+    loss->err.code = ERR_NODE_LOST;
+    list_push(&hl->losses, &loss->node);
+    return &loss->err;
+}
+
+static void on_closed(void *ctx, struct link *link, const struct err *why)
+{
+    struct head_link *l = ctx;
+    struct head_links *hl = l->owner;
+    (void)link;
+    list_remove(&l->node);
+    hl->nstrangers -= !l->number && !l->is_dropped;
+    hl->nlinks--;
+    if (l->number)
+        hl->by_number[l->number] = NULL;
+    if (l->number && !l->is_dropped)
+        hl->events.on_lost(hl->events.ctx, l->number, keep_loss(hl, why));
+    else if (!l->number && why)
+        log_info("link", "turned away: %s", why->text);
+    free(l);
+    maybe_finish(hl);
+}
+
+struct head_links *head_links_new(struct uv_loop_s *loop, const struct link_key *key,
+                                  uint32_t nnodes, const struct head_links_events *events)
+{
+    struct head_links *hl = mem_alloc(1, sizeof *hl);
+    hl->loop = loop;
+    hl->events = *events;
+    hl->options = link_options_default();
+    hl->options.key = key;
+    hl->options.on_open = on_open;
+    hl->options.on_frame = on_frame;
+    hl->options.on_closed = on_closed;
+    hl->max_strangers = 2 * (size_t)nnodes > STRANGERS_MIN ? 2 * (size_t)nnodes : STRANGERS_MIN;
+    list_init(&hl->strangers);
+    list_init(&hl->open);
+    list_init(&hl->losses);
+    inbox_init(&hl->inbox);
+    buf_init(&hl->bytes, 0);
+    number_new(hl, NULL); /* 0 is the node of this process */
+    return hl;
+}
+
+static void drop_stranger(struct head_link *l)
+{
+    l->is_dropped = true;
+    list_remove(&l->node);
+    l->owner->nstrangers--;
+    link_close(l->link);
+}
+
+void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str first)
+{
+    struct head_link *l = mem_alloc(1, sizeof *l);
+    if (hl->nstrangers >= hl->max_strangers)
+        drop_stranger(list_first(&hl->strangers, struct head_link, node));
+    l->owner = hl;
+    list_push(&hl->strangers, &l->node);
+    hl->nstrangers++;
+    hl->nlinks++;
+    struct link_options options = hl->options;
+    options.ctx = l;
+    l->link = link_accept(hl->loop, tcp, first, &options);
+}
+
+void head_links_send(struct head_links *hl, uint32_t number, const struct frame *frame)
+{
+    struct head_link *l = find(hl, number);
+    if (!l)
+        return;
+    buf_reset(&hl->bytes);
+    link_wire_frame(frame, &hl->bytes);
+    link_send(l->link, (struct str){hl->bytes.data, hl->bytes.len});
+}
+
+static void drop(struct head_link *l)
+{
+    if (l->is_dropped)
+        return;
+    l->is_dropped = true;
+    link_finish(l->link);
+}
+
+void head_links_drop(struct head_links *hl, uint32_t number)
+{
+    struct head_link *l = find(hl, number);
+    if (l)
+        drop(l);
+}
+
+static bool is_host(const struct sockaddr *peer, const char *host)
+{
+    char text[INET6_ADDRSTRLEN] = "";
+    if (peer->sa_family == AF_INET)
+        uv_ip4_name((const struct sockaddr_in *)(const void *)peer, text, sizeof text);
+    else if (peer->sa_family == AF_INET6)
+        uv_ip6_name((const struct sockaddr_in6 *)(const void *)peer, text, sizeof text);
+    return addr_is_same_host(text, host);
+}
+
+bool head_links_has_peer(const struct head_links *hl, const struct sockaddr *peer)
+{
+    for (uint32_t i = 1; i < hl->nnumbers; i++)
+        if (hl->by_number[i] && is_host(peer, hl->by_number[i]->host))
+            return true;
+    return false;
+}
+
+void head_links_settle(struct head_links *hl)
+{
+    inbox_empty(&hl->inbox);
+    while (!list_is_empty(&hl->losses)) {
+        struct loss *loss = list_first(&hl->losses, struct loss, node);
+        list_remove(&loss->node);
+        free(loss);
+    }
+}
+
+void head_links_close(struct head_links *hl)
+{
+    hl->is_closing = true;
+    for (uint32_t i = 1; i < hl->nnumbers; i++)
+        if (hl->by_number[i])
+            drop(hl->by_number[i]);
+    while (!list_is_empty(&hl->strangers))
+        drop_stranger(list_first(&hl->strangers, struct head_link, node));
+    maybe_finish(hl);
+}

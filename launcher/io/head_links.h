@@ -1,0 +1,49 @@
+/* head_links.h - the links of the head's nodes, by number.
+ *
+ * Owns the links from the port's hand-over to their end, and what has been read from them. A
+ * number is never used twice; 0 is the node in the head's own process, which has no link. How
+ * many strangers may knock at a time is bounded here; who is a node of the job decides job.c.
+ */
+#ifndef MUSTER_LAUNCHER_IO_HEAD_LINKS_H
+#define MUSTER_LAUNCHER_IO_HEAD_LINKS_H
+
+#include "launcher/core/link_wire.h"
+#include "rendezvous/link.h"
+
+struct head_links;
+struct sockaddr;
+struct uv_loop_s;
+struct uv_tcp_s;
+
+struct head_links_events {
+    void *ctx;
+    /* A frame of a node; what it borrows stays until head_links_settle. */
+    void (*on_frame)(void *ctx, uint32_t link, const struct frame *frame);
+    /* A link that was open has ended without having been dropped. err stays likewise. */
+    void (*on_lost)(void *ctx, uint32_t link, const struct err *err);
+};
+
+/* key is borrowed. nnodes bounds how many that have not yet proved themselves are heard at a
+ * time: max(256, 2 * nnodes); of more, the oldest goes. */
+struct head_links *head_links_new(struct uv_loop_s *loop, const struct link_key *key,
+                                  uint32_t nnodes, const struct head_links_events *events);
+
+/* As port.h's on_link hands it over. */
+void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str first);
+
+/* To a link that is gone: nothing. */
+void head_links_send(struct head_links *hl, uint32_t link, const struct frame *frame);
+
+/* Its orderly end, once all is sent; on_lost is not called. */
+void head_links_drop(struct head_links *hl, uint32_t link);
+
+/* Whether some open link comes from this address. */
+bool head_links_has_peer(const struct head_links *hl, const struct sockaddr *peer);
+
+/* All queues are empty: what frames and errors borrowed may go. */
+void head_links_settle(struct head_links *hl);
+
+/* Ends all: open ones orderly. Frees itself once the last is closed. */
+void head_links_close(struct head_links *hl);
+
+#endif
