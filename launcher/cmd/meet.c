@@ -11,7 +11,7 @@
 enum { ENDPOINT_PORT = 29400 }; /* torchrun's */
 
 struct place {
-    struct addr endpoint;                  /* as the user wrote it */
+    struct addr endpoint;                   /* as the user wrote it */
     struct addr found[ADDR_CANDIDATES_MAX]; /* its numeric addresses */
     size_t n;
     const struct addr *mine; /* the one that is this machine's; NULL = none */
@@ -23,8 +23,9 @@ static int find_place(const struct options *opt, struct place *p, struct err *e)
     if (addr_parse(str_from(opt->rdzv_endpoint), ENDPOINT_PORT, &p->endpoint, e) < 0)
         return err_wrap(e, "--rdzv-endpoint");
     if (!p->endpoint.port)
-        return err_set(e, ERR_USAGE, "--rdzv-endpoint: port 0 is no place to meet; it should be "
-                                     "HOST:PORT");
+        return err_set(e, ERR_USAGE,
+                       "--rdzv-endpoint: port 0 is no place to meet; it should be "
+                       "HOST:PORT");
     int n = resolve(&p->endpoint, opt->join_timeout_ms, p->found, ADDR_CANDIDATES_MAX, e);
     if (n < 0 || netif_list(&own, e) < 0)
         return err_wrap(e, "--rdzv-endpoint");
@@ -42,12 +43,14 @@ static struct link_key *make_key(const struct options *opt, const struct place *
     if (opt->secret_file)
         return link_key_from_file(opt->secret_file, opt->job_id, e);
     if (opt->require_secret) {
-        err_set(e, ERR_USAGE, "--require-secret needs --secret-file FILE, the same on each node");
+        err_set(e, ERR_USAGE,
+                "--require-secret needs --secret-file FILE, the same on each node");
         return NULL;
     }
     if (!addr_is_loopback(p->found[0].host))
-        log_info("", "the nodes meet without a secret: whoever knows the job's id '%s' and "
-                     "reaches %s can join (--secret-file)",
+        log_info("",
+                 "the nodes meet without a secret: whoever knows the job's id '%s' and "
+                 "reaches %s can join (--secret-file)",
                  opt->job_id, opt->rdzv_endpoint);
     return link_key_from_id(opt->job_id, e);
 }

@@ -567,6 +567,17 @@ static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects 
     }
 }
 
+static void lose_ranks(struct job *j, const struct member *n)
+{
+    for (uint32_t i = 0; j->ranks && i < n->order.nworkers; i++) {
+        struct job_rank *rank = find_rank(j, n, i);
+        if (!rank->pid || rank->has_ended)
+            continue;
+        rank->is_lost = true;
+        j->nalive--;
+    }
+}
+
 /* A node is gone, or will not come. In JOIN another one may still come in its place, unless it
  * is muster that starts them. */
 static void lose(struct job *j, struct member *n, const struct err *err, uint64_t now_ms,
@@ -582,6 +593,7 @@ static void lose(struct job *j, struct member *n, const struct err *err, uint64_
         n->status = MEMBER_LOST; /* it had nothing left to do */
         return;
     }
+    lose_ranks(j, n);
     struct err e = *err;
     err_wrap(&e, "node %u (%s)", node, n->host ? n->host : "never joined");
     if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN) {

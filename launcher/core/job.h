@@ -18,6 +18,7 @@ struct job_rank {
     uint32_t pid; /* 0 = never started in this generation */
     bool has_ended;
     bool was_stopped; /* it ended after the stop of the group had begun */
+    bool is_lost;     /* its node was lost while it ran; what became of it nobody here knows */
     struct worker_end end;
     uint64_t after_ms; /* from the start of the generation to its end */
     uint32_t node, local_rank;

@@ -46,9 +46,14 @@ static bool ended_well(const struct job_rank *rank)
     return rank->has_ended && !rank->was_stopped && !worker_end_is_failure(&rank->end);
 }
 
+static bool is_lost(const struct job_rank *r)
+{
+    return r->is_lost;
+}
+
 static bool is_left(const struct job_rank *rank)
 {
-    return rank->pid && (!rank->has_ended || rank->end.kind == END_UNKNOWN);
+    return rank->pid && !rank->is_lost && (!rank->has_ended || rank->end.kind == END_UNKNOWN);
 }
 
 static uint32_t count(const struct job_rank *ranks, uint32_t n,
@@ -237,6 +242,7 @@ void report_format(const struct job *job, const struct options *opt, struct buf 
     also_failed(job, ranks, n, out);
     stopped_line(job, ranks, n, out);
     group("had ended well", ranks, n, ended_well, out);
+    group("lost with their node", ranks, n, is_lost, out);
     group("left behind", ranks, n, is_left, out);
     if (opt->max_restarts)
         buf_addf(out, "  attempt %u of %u\n", job_generation(job) + 1, opt->max_restarts + 1);

@@ -14,8 +14,8 @@
 #include "launcher/io/say.h"
 #include "launcher/io/signals.h"
 
-/* The link opens, then the node machine begins; it ends by the head's BYE or because the link is
- * lost, whatever comes first; then everything is closed. */
+/* The link opens, then the node machine begins; it ends by the head's BYE or because the link
+ * is lost, whatever comes first; then everything is closed. */
 struct driver_agent {
     const struct agent *agent;
     uv_loop_t loop;
@@ -98,12 +98,12 @@ static void on_open(void *ctx, struct link *link, const struct link_peer *peer)
     d->head = d->agent->heads[peer->candidate];
     log_debug("link", "the head at %s has proved itself", peer->address);
     const struct link_up up = {d, send_up, on_reader_gone};
-    const struct node_place place = {
-        .beat_ms = opt->beat_ms,
-        .node_rank = opt->node_rank < 0 ? NODE_RANK_ANY : (uint32_t)opt->node_rank,
-        .nnodes = opt->nnodes_max,
-        .pid = (uint32_t)getpid(),
-        .via = d->head.host};
+    const struct node_place place = {.beat_ms = opt->beat_ms,
+                                     .node_rank = opt->node_rank < 0 ? NODE_RANK_ANY
+                                                                     : (uint32_t)opt->node_rank,
+                                     .nnodes = opt->nnodes_max,
+                                     .pid = (uint32_t)getpid(),
+                                     .via = d->head.host};
     d->node =
         driver_node_new(&d->loop, &d->pump, opt, d->agent->facts, &place, &d->nofile, &up);
 }

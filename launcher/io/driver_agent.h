@@ -1,5 +1,5 @@
-/* driver_agent.h - one node of a job whose head is elsewhere: dials the head, then runs the node
- * machine over the link until the head, or the lack of one, ends it. Decides nothing.
+/* driver_agent.h - one node of a job whose head is elsewhere: dials the head, then runs the
+ * node machine over the link until the head, or the lack of one, ends it. Decides nothing.
  */
 #ifndef MUSTER_LAUNCHER_IO_DRIVER_AGENT_H
 #define MUSTER_LAUNCHER_IO_DRIVER_AGENT_H

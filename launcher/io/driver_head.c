@@ -333,9 +333,10 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     boot.u.boot.addr = net ? net->reach : port_address(d->port);
     boot.u.boot.port = port_number(d->port);
     post(d, &boot);
-    const struct node_place place = {
-        .node_rank = opt->node_rank < 0 ? NODE_RANK_ANY : (uint32_t)opt->node_rank,
-        .pid = (uint32_t)getpid()};
+    const struct node_place place = {.beat_ms = net ? opt->beat_ms : 0,
+                                     .node_rank = opt->node_rank < 0 ? NODE_RANK_ANY
+                                                                     : (uint32_t)opt->node_rank,
+                                     .pid = (uint32_t)getpid()};
     d->local = driver_node_new(&d->loop, &d->pump, opt, facts, &place, &nofile, &up);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     rc = uv_loop_close(&d->loop);

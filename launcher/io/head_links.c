@@ -96,11 +96,8 @@ static void on_frame(void *ctx, struct link *link, struct str bytes)
 static const struct err *keep_loss(struct head_links *hl, const struct err *why)
 {
     struct loss *loss = mem_alloc(1, sizeof *loss);
-    if (why)
-        loss->err = *why;
-    else
-        err_set(&loss->err, ERR_NODE_LOST, "it ended its connection");
-    loss->err.code = ERR_NODE_LOST;
+    err_set(&loss->err, ERR_NODE_LOST, "its muster is gone: %s",
+            why ? why->text : "it said farewell while it was needed");
     list_push(&hl->losses, &loss->node);
     return &loss->err;
 }

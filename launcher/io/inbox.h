@@ -1,7 +1,7 @@
 /* inbox.h - messages of a link, kept while the frames that were read from them are looked at.
  *
- * What a frame borrows lies in the message's bytes; events that carry it wait in a queue. So the
- * messages stay until all queues are empty.
+ * What a frame borrows lies in the message's bytes; events that carry it wait in a queue. So
+ * the messages stay until all queues are empty.
  */
 #ifndef MUSTER_LAUNCHER_IO_INBOX_H
 #define MUSTER_LAUNCHER_IO_INBOX_H

@@ -81,8 +81,7 @@ int resolve(const struct addr *where, uint64_t limit_ms, struct addr *out, size_
         out[0] = *where;
         return 1;
     }
-    struct query q = {
-        .where = where, .until_ms = now_ms() + limit_ms, .out = out, .max = max};
+    struct query q = {.where = where, .until_ms = now_ms() + limit_ms, .out = out, .max = max};
     int rc = uv_loop_init(&q.loop);
     if (rc < 0)
         return err_set(e, ERR_SYSTEM, "cannot make an event loop: %s", uv_strerror(rc));
