@@ -71,8 +71,11 @@ struct outgoing {
 
 struct link_options link_options_default(void)
 {
-    return (struct link_options){
-        .handshake_ms = 5000, .connect_ms = 10000, .until_ms = 30000, .user_timeout_ms = 8000};
+    return (struct link_options){.handshake_ms = 5000,
+                                 .finish_ms = 5000,
+                                 .connect_ms = 10000,
+                                 .until_ms = 30000,
+                                 .user_timeout_ms = 8000};
 }
 
 /* ---- sockets */
@@ -259,7 +262,7 @@ static void on_written(uv_write_t *req, int status)
     if (l->state == CLOSED)
         return;
     if (l->state == FINISHED)
-        l->conn->deadline_ms = uv_now(l->loop) + l->opt.handshake_ms;
+        l->conn->deadline_ms = uv_now(l->loop) + l->opt.finish_ms;
     if (status < 0)
         conn_broke(l->conn, status);
     else if (l->state == OPEN && !link_unsent(l) && l->opt.on_drained)
@@ -680,7 +683,7 @@ void link_finish(struct link *l)
         return;
     l->state = FINISHED;
     l->is_paused = l->is_resumed = false;
-    l->conn->deadline_ms = uv_now(l->loop) + l->opt.handshake_ms;
+    l->conn->deadline_ms = uv_now(l->loop) + l->opt.finish_ms;
     send_tagged(l, LINK_TAG_FINAL, (struct str){"", 0});
     uv_shutdown(&l->shutdown, (uv_stream_t *)l->conn->tcp, on_shutdown);
     read_start(l->conn);

@@ -22,19 +22,20 @@ struct link;
 struct uv_loop_s;
 struct uv_tcp_s;
 
-/* Who is at the other end. */
+/* Who is at the other end; valid during the call that tells. */
 struct link_peer {
-    const char *address; /* "10.0.0.7:40112"; lives as long as the link */
+    const char *address; /* "10.0.0.7:40112" */
     size_t candidate;    /* link_dial: which of its addresses; else 0 */
 };
 
 struct link_options {
     const struct link_key *key; /* borrowed, must outlive the link */
-    uint64_t handshake_ms;    /* limit, from the connection on; also of the end (link_finish) */
-    uint64_t connect_ms;      /* link_dial: limit of one try to connect */
-    uint64_t until_ms;        /* link_dial: how long to try in all, from the call on */
-    unsigned user_timeout_ms; /* unacknowledged bytes end the link after this (tcp(7)) */
-    void *ctx;                /* of the callbacks, each of which may be NULL */
+    uint64_t handshake_ms;      /* limit, from the connection on */
+    uint64_t finish_ms;         /* link_finish: limit, from the last write that went out on */
+    uint64_t connect_ms;        /* link_dial: limit of one try to connect */
+    uint64_t until_ms;          /* link_dial: how long to try in all, from the call on */
+    unsigned user_timeout_ms;   /* unacknowledged bytes end the link after this (tcp(7)) */
+    void *ctx;                  /* of the callbacks, each of which may be NULL */
     /* The other side has proved itself; frames may be sent and will come. At most once. */
     void (*on_open)(void *ctx, struct link *l, const struct link_peer *peer);
     /* One frame, valid during the call. */
@@ -50,7 +51,8 @@ struct link_options {
     void (*on_closed)(void *ctx, struct link *l, const struct err *why);
 };
 
-/* 5 s for the handshake, 10 s to connect, 30 s to dial, 8 s unacknowledged; no key. */
+/* 5 s for the handshake and for the end, 10 s to connect, 30 s to dial, 8 s unacknowledged; no
+ * key. */
 struct link_options link_options_default(void);
 
 /* The head's end, as port.h's on_link gives it: tcp comes from malloc, is not reading and now
@@ -82,7 +84,8 @@ size_t link_unsent(const struct link *l);
 void link_pause(struct link *l, bool is_paused);
 
 /* Orderly end: what was sent before goes out, then the farewell, then on_closed with NULL once
- * the other side has closed. What still comes is dropped. One that is not open is closed. */
+ * the other side has closed; with ERR_CLOSED if it does not. What still comes is dropped. One
+ * that is not open is closed. */
 void link_finish(struct link *l);
 
 /* Ends it now; unsent bytes are lost and the other side sees ERR_CLOSED. */
