@@ -18,6 +18,7 @@ function(muster_dep target module archive)
 endfunction()
 
 muster_dep(uv "libuv>=1.44" libuv_a.a)
+muster_dep(sodium "libsodium>=1.0.18" libsodium.a)
 muster_dep(jansson "jansson>=2.13" libjansson.a)
 
 pkg_check_modules(hwloc REQUIRED hwloc>=2.1)

@@ -1,0 +1,83 @@
+/* link_wire.h - what travels over a link, as bytes: the machines' frames and two that only the
+ * drivers use.
+ *
+ * Owns the layout and every bound; the link carries the bytes, the machines decide. Decoding is
+ * strict: an unknown version, kind or name, a value out of range, an overlong text, a NUL
+ * inside one, and bytes left over are all errors. Pure.
+ *
+ *     u8 version, u8 kind, the kind's fields
+ *     numbers: u16, u32, u64 little-endian; bool: u8 0 or 1
+ *     text: u32 length, so many bytes, a NUL not counted (decoded texts lie in the input)
+ *     text that may be missing: bool, then the text if 1
+ */
+#ifndef MUSTER_LAUNCHER_CORE_LINK_WIRE_H
+#define MUSTER_LAUNCHER_CORE_LINK_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "launcher/core/event.h"
+
+enum {
+    LINK_WIRE_VERSION = 1,
+    LINK_WIRE_MAX = 16 << 20,       /* bytes of a message: what a link takes */
+    LINK_WIRE_OUTPUT_MAX = 1 << 20, /* bytes of output in one message */
+    LINK_WIRE_LIST_MAX = 65536,     /* strings of a list */
+};
+
+enum wire_kind {
+    WIRE_KIND_FRAME,  /* both ways: of the machines */
+    WIRE_KIND_SETUP,  /* down, the first */
+    WIRE_KIND_OUTPUT, /* up */
+};
+
+/* What a node has to know before its machine can begin. */
+struct wire_setup {
+    uint32_t node;           /* its index */
+    const char *host;        /* what it is called in reports; "" = its own name */
+    const char *dir;         /* working directory */
+    const char *const *args; /* the command line, NULL-terminated */
+    size_t nargs;
+    const char *const *env; /* "NAME=value" each, NULL-terminated */
+    size_t nenv;
+};
+
+/* What a worker wrote. */
+struct wire_output {
+    uint32_t rank;
+    int stream; /* 1 stdout, 2 stderr */
+    struct str bytes;
+};
+
+struct wire_message {
+    enum wire_kind kind;
+    union {
+        struct frame frame;
+        struct wire_setup setup;
+        struct wire_output output;
+    } u;
+    struct order order; /* what u.frame.u.plan.order points to */
+    struct err err;     /* what u.frame.u.refused.err points to */
+    void *lists;        /* the arrays of u.setup */
+};
+
+/* Append a message to out. Texts of reports that are longer than their bound are cut, at a
+ * character; NULL where a text has to be counts as "". */
+void link_wire_frame(const struct frame *frame, struct buf *out);
+
+/* 0, or -1 with ERR_USAGE, what cannot travel and how much would; out is then as it was. */
+int link_wire_setup(const struct wire_setup *setup, struct buf *out, struct err *e);
+
+/* At most LINK_WIRE_OUTPUT_MAX bytes; stream 1 or 2. */
+void link_wire_output(const struct wire_output *output, struct buf *out);
+
+/* The whole of bytes is one message. Texts in *m lie in bytes, arrays and structs in *m itself,
+ * which must not be copied and is freed with wire_message_fini. 0, or -1 with ERR_PROTOCOL;
+ * nothing is to be freed then. */
+int link_wire_decode(struct str bytes, struct wire_message *m, struct err *e);
+void wire_message_fini(struct wire_message *m);
+
+#endif
