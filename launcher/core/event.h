@@ -63,8 +63,8 @@ enum { NODE_RANK_ANY = UINT32_MAX };
     X(EXITED, up)                                                                              \
     X(REAPED, up)                                                                              \
     X(BEAT, both)                                                                              \
-    X(INTERRUPT, up)                                                                           \
-    X(BYE, down)
+    X(BYE, down)                                                                               \
+    X(INTERRUPT, up)
 
 enum frame_type {
 #define X(name, direction) FRAME_##name,

@@ -10,9 +10,10 @@
 enum { NUMBER_SETUP = 64, NUMBER_OUTPUT = 65 };
 
 static const unsigned char numbers[] = {
-    [FRAME_HELLO] = 1,  [FRAME_PLAN] = 2,    [FRAME_READY] = 3,  [FRAME_REFUSED] = 4,
-    [FRAME_START] = 5,  [FRAME_STARTED] = 6, [FRAME_SIGNAL] = 7, [FRAME_STOP] = 8,
-    [FRAME_EXITED] = 9, [FRAME_REAPED] = 10, [FRAME_BEAT] = 11,  [FRAME_BYE] = 12,
+    [FRAME_HELLO] = 1,      [FRAME_PLAN] = 2,    [FRAME_READY] = 3,  [FRAME_REFUSED] = 4,
+    [FRAME_START] = 5,      [FRAME_STARTED] = 6, [FRAME_SIGNAL] = 7, [FRAME_STOP] = 8,
+    [FRAME_EXITED] = 9,     [FRAME_REAPED] = 10, [FRAME_BEAT] = 11,  [FRAME_BYE] = 12,
+    [FRAME_INTERRUPT] = 13,
 };
 static_assert(sizeof numbers == FRAME_TYPE_COUNT, "a number for each type of frame");
 
@@ -22,6 +23,7 @@ enum field_kind {
     FIELD_U64,
     FIELD_BOOL,
     FIELD_SIGNAL,
+    FIELD_STATUS, /* of a process */
     FIELD_TEXT,
     FIELD_MAYBE, /* a text that may be missing */
     FIELD_END_OF_WORKER,
@@ -58,11 +60,19 @@ enum {
 static const struct field frame_fields[] = {
     ROW(HELLO, TEXT, hello.host, HOST_MAX),
     ROW(HELLO, U32, hello.slots, 0),
+    ROW(HELLO, U32, hello.node_rank, 0),
+    ROW(HELLO, U32, hello.nnodes, 0),
+    ROW(HELLO, U32, hello.pid, 0),
+    ROW(HELLO, MAYBE, hello.via, ADDR_MAX),
     ROW(PLAN, ORDER, plan.order, 0),
     ROW(REFUSED, ERR, refused.err, 0),
     ROW(STARTED, U32, started.local_rank, 0),
     ROW(STARTED, U32, started.pid, 0),
     ROW(SIGNAL, SIGNAL, signal.signo, 0),
+    ROW(INTERRUPT, SIGNAL, signal.signo, 0),
+    ROW(BEAT, BOOL, beat.is_last, 0),
+    ROW(BYE, STATUS, bye.status, 0),
+    ROW(BYE, MAYBE, bye.text, TAIL_MAX),
     ROW(STOP, SIGNAL, stop.signo, 0),
     ROW(STOP, U64, stop.grace_ms, 0),
     ROW(STOP, BOOL, stop.is_final, 0),
@@ -179,6 +189,7 @@ static void add_field(const struct field *f, const void *base, struct buf *out)
         add_u8(out, *(const bool *)at);
         return;
     case FIELD_SIGNAL:
+    case FIELD_STATUS:
         add_u8(out, (unsigned)*(const int *)at);
         return;
     case FIELD_MAYBE:
@@ -398,6 +409,11 @@ static int get_field(struct reader *r, const struct field *f, void *base,
         return 0;
     case FIELD_SIGNAL:
         if (get_bounded(r, 1, 1, SIGNAL_MAX, &v, f->name) < 0)
+            return -1;
+        *(int *)at = (int)v;
+        return 0;
+    case FIELD_STATUS:
+        if (get_bounded(r, 1, 0, EXIT_MAX, &v, f->name) < 0)
             return -1;
         *(int *)at = (int)v;
         return 0;

@@ -24,7 +24,7 @@ static const struct err refusal = {ERR_GPU_REQUEST, 13, "no GPU 9 here"};
 
 /* One of each type, in the order of the enum, each with all its fields. */
 static const struct frame frames[] = {
-    {FRAME_HELLO, 1, {.hello = {"n1", 0xfffffffe}}},
+    {FRAME_HELLO, 1, {.hello = {"n1", 0xfffffffe, 5, 6, 77, "10.0.0.1"}}},
     {FRAME_PLAN, 2, {.plan = {&order}}},
     {FRAME_READY, 3, {{0}}},
     {FRAME_REFUSED, 4, {.refused = {&refusal}}},
@@ -40,8 +40,9 @@ static const struct frame frames[] = {
                  "GPU 1 (GPU-1f9b10d2)",
                  {"last\nlines", NULL, "out of memory"}}}},
     {FRAME_REAPED, 0xffffffff, {{0}}},
-    {FRAME_BEAT, 0, {{0}}},
-    {FRAME_BYE, 1, {{0}}},
+    {FRAME_BEAT, 0, {.beat = {true}}},
+    {FRAME_BYE, 1, {.bye = {137, "muster: rank 3 failed first\n"}}},
+    {FRAME_INTERRUPT, 2, {.signal = {2}}},
 };
 
 static void text_of(const struct frame *frame, struct buf *out)
@@ -195,13 +196,13 @@ static void out_of_range(void **state)
         {FRAME_STOP, 0, 2, "messages have version 2 and this muster's version 1"},
         {FRAME_STOP, 0, 0, "version 0"},
         {FRAME_STOP, 1, 0, "its kind: is unknown"},
-        {FRAME_STOP, 1, 13, "its kind: is unknown"},
+        {FRAME_STOP, 1, 60, "its kind: is unknown"},
         {FRAME_STOP, 6, 0, "stop.signo: is out of range"},
         {FRAME_STOP, 6, 65, "stop.signo: is out of range"},
         {FRAME_STOP, 15, 2, "stop.is_final: is out of range"},
         {FRAME_SIGNAL, 6, 255, "signal.signo: is out of range"},
         {FRAME_HELLO, 7, 1, "hello.host: is too long"},
-        {FRAME_HELLO, 6, 7, "hello.host: is cut off"},
+        {FRAME_HELLO, 6, 200, "hello.host: is cut off"},
         {FRAME_HELLO, 6, 1, "hello.host: is no text"},
         {FRAME_HELLO, 10, 0, "hello.host: is no text"},
         {FRAME_HELLO, 12, 'x', "hello.host: is no text"},
