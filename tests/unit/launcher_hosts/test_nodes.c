@@ -1,0 +1,109 @@
+/* Natural order of node names, and who takes which place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "launcher/core/node_order.h"
+#include "launcher/core/node_places.h"
+
+static int sign(int d)
+{
+    return (d > 0) - (d < 0);
+}
+
+/* Each name comes before all that follow it, and the order is one both ways round. */
+static void names_in_natural_order(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"",
+                                        "10.0.0.9",
+                                        "10.0.0.10",
+                                        "gpu",
+                                        "gpu0",
+                                        "gpu01",
+                                        "gpu1",
+                                        "gpu1-ib",
+                                        "GPU2",
+                                        "gpu2",
+                                        "gpu10",
+                                        "gpu10a",
+                                        "gpu10b",
+                                        "gpu99999999999999999999",
+                                        "gpu100000000000000000000",
+                                        "r1n1",
+                                        "r1n2",
+                                        "r1n10",
+                                        "r2n1",
+                                        "worker-0",
+                                        "worker-9",
+                                        "worker-10"};
+    enum { N = sizeof names / sizeof names[0] };
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k < N; k++)
+            assert_int_equal(sign(node_name_compare(names[i], names[k])), (i > k) - (i < k));
+}
+
+static void ties_by_address_then_pid(void **state)
+{
+    (void)state;
+    const struct node_identity nodes[] = {{"n2", "10.0.0.1", 1},  {"n1", "fd00::1", 1},
+                                          {"n1", "10.0.0.10", 7}, {"n1", "10.0.0.9", 20},
+                                          {"n1", "10.0.0.9", 3},  {"n10", "10.0.0.1", 1}};
+    static const uint32_t want[] = {4, 3, 2, 1, 0, 5};
+    uint32_t order[6];
+    node_order_build(nodes, 6, order);
+    assert_memory_equal(order, want, sizeof want);
+}
+
+static void a_replacement_takes_the_lost_place(void **state)
+{
+    (void)state;
+    struct err e = {ERR_OK, 0, ""};
+    struct node_places *p = node_places_new(4);
+    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "a", &e), 0);
+    assert_int_equal(node_places_take(p, 2, "c", &e), 2);
+    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "b", &e), 1);
+    assert_int_equal(node_places_left(p), 1);
+    node_places_lose(p, 1);
+    node_places_lose(p, 2);
+    assert_string_equal(node_places_host(p, 1), "b");
+    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "C", &e), 2); /* comes back */
+    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "spare", &e), 1);
+    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "d", &e), 3);
+    assert_int_equal(node_places_left(p), 0);
+    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "e", &e), -1);
+    assert_int_equal(e.code, ERR_USAGE);
+    node_places_free(p);
+}
+
+static void two_claims_are_both_named(void **state)
+{
+    (void)state;
+    struct err e = {ERR_OK, 0, ""};
+    struct node_places *p = node_places_new(2);
+    assert_int_equal(node_places_take(p, 1, "first", &e), 1);
+    assert_int_equal(node_places_take(p, 1, "second", &e), -1);
+    assert_int_equal(e.code, ERR_USAGE);
+    assert_non_null(strstr(e.text, "first"));
+    assert_non_null(strstr(e.text, "second"));
+    assert_int_equal(node_places_take(p, 2, "third", &e), -1);
+    assert_non_null(strstr(e.text, "0 to 1"));
+    assert_null(node_places_host(p, 0));
+    node_places_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_in_natural_order),
+        cmocka_unit_test(ties_by_address_then_pid),
+        cmocka_unit_test(a_replacement_takes_the_lost_place),
+        cmocka_unit_test(two_claims_are_both_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
