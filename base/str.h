@@ -47,8 +47,4 @@ size_t str_utf8_len(const char *p, size_t n);
  * each; longer words are as far apart as their length. For "did you mean". */
 unsigned str_distance(const char *a, const char *b);
 
-/* Order of a and b as people count: runs of digits as numbers, "n2" before "n10", letters
- * without case; what is still equal then by bytes. As strcmp. */
-int str_compare_natural(const char *a, const char *b);
-
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
+#include "launcher/core/node_order.h"
 
 void members_init(struct members *m, uint32_t n)
 {
@@ -122,18 +122,12 @@ bool members_complete(const struct members *m)
     return m->njoined == m->n;
 }
 
-static int compare_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "");
-}
-
 static int compare(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
-    int order = str_compare_natural(x->host, y->host);
-    if (order == 0)
-        order = compare_text(x->via, y->via);
-    return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
+    const struct node_identity left = {x->host, x->via ? x->via : "", x->pid},
+                               right = {y->host, y->via ? y->via : "", y->pid};
+    return node_compare(&left, &right);
 }
 
 void members_settle(struct members *m)
