@@ -37,7 +37,14 @@
     X(MEM_POLICY, WARN,                                                                        \
       "W_MEM_POLICY: no memory policy can be set here ({text}); CPUs are bound all the same")  \
     X(NODE_LATE, INFO, "still waiting for {number} of the nodes")                              \
-    X(NO_RESTART_CODE, INFO, "rank {rank} asked not to be restarted (exit 93)")
+    X(NO_RESTART_CODE, INFO, "rank {rank} asked not to be restarted (exit 93)")                \
+    X(NO_RESTART_LISTED, INFO,                                                                 \
+      "rank {rank} ended with {number}, after which nothing is restarted "                     \
+      "(--no-restart-codes)")                                                                  \
+    X(CRASH_LOOP, INFO,                                                                        \
+      "{number} failures in a row came sooner than --min-uptime, the last of rank {rank}; no " \
+      "more restarts")                                                                         \
+    X(RESTART_WAIT, INFO, "starting again in {seconds} s")
 
 enum note_id {
 #define X(name, level, words) NOTE_##name,

@@ -8,8 +8,12 @@ void setup_init(struct setup *s, uint32_t nproc)
     static char *const argv[] = {program, NULL};
     static const char *const environment[] = {NULL};
     *s = (struct setup){0};
-    s->options = (struct options){
-        .nproc = nproc, .grace_ms = 25000, .prefix = "none", .job_id = "job", .program = argv};
+    s->options = (struct options){.nproc = nproc,
+                                  .grace_ms = 25000,
+                                  .prefix = "none",
+                                  .job_id = "job",
+                                  .restart_delay_max_ms = 30000,
+                                  .program = argv};
     s->facts = (struct facts){.host = "host",
                               .environment = environment,
                               .python = "python3",
