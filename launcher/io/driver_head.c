@@ -95,6 +95,8 @@ static void all_closed(struct driver_head *d)
     driver_node_close(d->local);
     port_close(d->port, NULL, NULL);
     signals_close(&d->signals);
+    events_close(d->events);
+    d->events = NULL;
     pump_close(&d->pump);
     uv_close((uv_handle_t *)&d->timer, NULL);
 }
@@ -235,22 +237,18 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     d->job = job;
     d->sink = sink;
     keep_descriptors();
-    if (opt->events && !opt->is_plan && !(d->events = events_open(opt->events, opt, e))) {
-        free(d);
-        return -1;
-    }
     int rc = uv_loop_init(&d->loop);
     if (rc < 0) {
-        events_close(d->events);
         free(d);
         return err_set(e, ERR_SYSTEM, "cannot make an event loop: %s", uv_strerror(rc));
     }
     struct rlimit nofile = raise_nofile();
-    d->port = open_port(d, opt, e);
-    if (!d->port) {
+    if ((opt->events && !opt->is_plan
+         && !(d->events = events_open(&d->loop, opt->events, opt, e)))
+        || !(d->port = open_port(d, opt, e))) {
+        events_close(d->events);
         uv_run(&d->loop, UV_RUN_DEFAULT);
         uv_loop_close(&d->loop);
-        events_close(d->events);
         free(d);
         return -1;
     }
@@ -269,7 +267,6 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     rc = uv_loop_close(&d->loop);
     if (rc < 0)
         log_error("job", "handles were left open: %s", uv_strerror(rc));
-    events_close(d->events);
     event_queue_fini(&d->queue);
     effects_fini(&d->effects);
     free(d);
