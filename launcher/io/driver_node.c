@@ -145,9 +145,9 @@ static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_e
     struct driver_node *d = ctx;
     exec_pipe_read(&d->exec_pipe); /* why it never ran, if so, comes first */
     /* The first failures only: what a stop brings about needs no reason. */
+    const struct worker_plan *w = &node_plan(d->node)->workers[local_rank];
     if (!d->is_stopping && worker_end_is_failure(end))
-        findings_look(d->findings, local_rank, node_plan(d->node)->workers[local_rank].rank,
-                      end, &d->files);
+        findings_look(d->findings, local_rank, w->rank, end, w->gpu_pci, &d->files);
     if (d->fan)
         stdin_fan_drop(d->fan, local_rank);
     if (d->owner && d->owner == d->children[local_rank]) {
@@ -304,7 +304,8 @@ static int prepare(struct driver_node *d, struct err *e)
     d->children = mem_alloc(d->nchildren, sizeof(struct child *));
     findings_free(d->findings);
     d->findings =
-        findings_new(d->nchildren, facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE") != NULL);
+        findings_new(d->nchildren, facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE") != NULL,
+                     plan->workers[0].gpu_pci != NULL);
     d->is_stopping = false;
     free(d->pids);
     d->pids = mem_alloc(d->nchildren, sizeof *d->pids);
