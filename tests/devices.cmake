@@ -1,16 +1,5 @@
 # GPU inventory and selection: unit tests, fakes of NVML and libcuda, fuzz target.
-include(${PROJECT_SOURCE_DIR}/launcher/devices.cmake)
-
-# The launcher's libraries where they exist, else the same sources in one library of the tests' own.
-if(TARGET muster_core AND TARGET muster_io)
-  set(devices_libs muster_io muster_core base)
-else()
-  list(TRANSFORM MUSTER_DEVICE_CORE PREPEND ${PROJECT_SOURCE_DIR}/launcher/ OUTPUT_VARIABLE devices_core)
-  list(TRANSFORM MUSTER_DEVICE_IO PREPEND ${PROJECT_SOURCE_DIR}/launcher/ OUTPUT_VARIABLE devices_io)
-  muster_layer(devices_under_test ${devices_core} ${devices_io})
-  target_link_libraries(devices_under_test PUBLIC base dep_jansson ${CMAKE_DL_LIBS})
-  set(devices_libs devices_under_test)
-endif()
+set(devices_libs muster_io muster_core base)
 
 # Fakes: libraries of the vendor's names that answer from a JSON file. Without sanitizers, so that any program can
 # load them.

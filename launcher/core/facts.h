@@ -21,6 +21,7 @@ struct facts {
     const struct topology *topology;   /* NULL: not asked for, or not to be had */
     const struct inventory *inventory; /* the GPUs; NULL: nobody could be asked (no driver) */
     bool is_stdout_tty, is_stderr_tty;
+    bool has_terminal; /* all three streams are its controlling terminal, in the foreground */
 };
 
 /* Value of a variable in facts->environment, or NULL. */

@@ -7,6 +7,7 @@
 #include "launcher/core/members.h"
 #include "launcher/core/note.h"
 #include "launcher/core/plan.h"
+#include "launcher/core/restart.h"
 
 /*            all HELLO           all READY            a failure, a signal
  *   JOIN ---------------> START -----------> RUN ---------------------------> STOP ---> DONE
@@ -14,18 +15,18 @@
  *     |                   ^  |                |   all REAPED, nothing failed     |       ^
  *     | refused           |  | refused        '----------------------------------|-------|
  *     '-------------------|--'------------------------------------------------>  |       |
- *                         '-------------- a restart is left ---------------------'       |
- *                                                 every node REAPED or lost, no restart -'
+ *                         '-------------- a restart is left ---------------------|       |
+ *                         '-------------- its wait is over ---- PAUSE <----------'       |
+ *                                                 every node REAPED or lost, no restart -|
+ *                                                  PAUSE: a signal, a limit, a lost node -'
  */
-enum job_state { JOB_JOIN, JOB_START, JOB_RUN, JOB_STOP, JOB_DONE, JOB_STATE_COUNT };
+enum job_state { JOB_JOIN, JOB_START, JOB_RUN, JOB_STOP, JOB_PAUSE, JOB_DONE, JOB_STATE_COUNT };
 
 #define TO(state) (1u << JOB_##state)
 static const unsigned allowed[] = {
-    [JOB_JOIN] = TO(START) | TO(STOP),
-    [JOB_START] = TO(RUN) | TO(STOP) | TO(DONE),
-    [JOB_RUN] = TO(STOP) | TO(DONE),
-    [JOB_STOP] = TO(START) | TO(DONE),
-    [JOB_DONE] = 0,
+    [JOB_JOIN] = TO(START) | TO(STOP),  [JOB_START] = TO(RUN) | TO(STOP) | TO(DONE),
+    [JOB_RUN] = TO(STOP) | TO(DONE),    [JOB_STOP] = TO(START) | TO(PAUSE) | TO(DONE),
+    [JOB_PAUSE] = TO(START) | TO(DONE), [JOB_DONE] = 0,
 };
 static_assert(sizeof allowed / sizeof allowed[0] == JOB_STATE_COUNT, "one row a state");
 
@@ -33,7 +34,6 @@ enum {
     JOIN_NOTE_MS = 10000,  /* say who is awaited */
     STOP_SLACK_MS = 20000, /* beyond the grace, until a user who wants out gets out */
     ASLEEP_MS = 2000,      /* a tick this late: we did not run, and news is still waiting */
-    EXIT_NO_RESTART = 93,  /* a worker says "do not restart me" */
     SIGNAL_INT = 2,        /* Linux */
     SIGNAL_QUIT = 3,
     SIGNAL_USR1 = 10,
@@ -60,6 +60,7 @@ struct job {
     int stop_signo;   /* what the workers were sent */
     int ninterrupts;  /* SIGINT or SIGQUIT so far */
     bool is_user_end; /* a signal or a time limit: no restart */
+    struct restart restart;
     struct verdict verdict;
     struct err sent_away; /* why a node was, referenced by its frame */
 };
@@ -170,6 +171,7 @@ static void send_stop(struct job *j, struct effects *fx, int signo, uint64_t gra
 }
 
 static void finish_generation(struct job *j, uint64_t now_ms, struct effects *fx);
+static void finish(struct job *j, struct effects *fx);
 
 static void stop(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
@@ -208,6 +210,8 @@ static void end_with(struct job *j, enum verdict_kind kind, int signo, const str
     }
     if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN)
         stop(j, kind == VERDICT_SIGNAL ? stop_signal(signo) : SIGNAL_TERM, now_ms, fx);
+    else if (j->state == JOB_PAUSE) /* nobody runs */
+        finish(j, fx);
 }
 
 /* ---- starting ---- */
@@ -283,25 +287,42 @@ static void run(struct job *j, uint64_t now_ms, struct effects *fx)
 
 /* ---- the end of a generation ---- */
 
-static bool may_restart(const struct job *j, struct effects *fx)
+/* Whether the next attempt is due, and when. */
+static bool may_restart(struct job *j, uint64_t *delay_ms, struct effects *fx)
 {
     const struct verdict *v = &j->verdict;
-    if (v->kind != VERDICT_WORKER || j->is_user_end || j->generation >= j->opt->max_restarts
-        || v->end.kind == END_EXEC)
+    if (v->kind != VERDICT_WORKER || j->is_user_end)
         return false;
     for (uint32_t i = 0; i < j->nodes.n; i++)
         if (j->nodes.list[i].status == MEMBER_LOST) /* nobody replaces a lost node yet */
             return false;
-    if (v->end.kind != END_EXIT || v->end.code != EXIT_NO_RESTART)
+    struct note *note;
+    switch (
+        restart_decide(&j->restart, j->opt, j->generation, &v->end, v->after_ms, delay_ms)) {
+    case RESTART_YES:
         return true;
-    note_add(fx, NOTE_NO_RESTART_CODE)->rank = v->rank;
+    case RESTART_SPENT:
+        return false;
+    case RESTART_CODE:
+        if (v->end.kind == END_EXEC)
+            return false;
+        note = note_add(fx, v->end.code == RESTART_NEVER_CODE ? NOTE_NO_RESTART_CODE
+                                                              : NOTE_NO_RESTART_LISTED);
+        note->rank = v->rank;
+        note->number = v->end.code;
+        return false;
+    case RESTART_CRASHES:
+        note = note_add(fx, NOTE_CRASH_LOOP);
+        note->rank = v->rank;
+        note->number = j->restart.ncrashes;
+        return false;
+    }
     return false;
 }
 
 static void restart(struct job *j, struct effects *fx)
 {
     j->generation++;
-    verdict_fini(&j->verdict);
     move(j, JOB_START);
     struct note *note = note_add(fx, NOTE_GENERATION);
     note->number = j->generation + 1;
@@ -309,10 +330,17 @@ static void restart(struct job *j, struct effects *fx)
     effects_add(fx, FX_STORE_RESET)->u.store_reset.generation = j->generation;
 }
 
+static void pause(struct job *j, uint64_t delay_ms, uint64_t now_ms, struct effects *fx)
+{
+    move(j, JOB_PAUSE);
+    j->state_deadline_ms = now_ms + delay_ms;
+    note_add(fx, NOTE_RESTART_WAIT)->number = (int64_t)delay_ms;
+}
+
 /* Nobody has anything left to do. */
 static void finish(struct job *j, struct effects *fx)
 {
-    if (j->state != JOB_STOP) /* there it was closed already */
+    if (j->state != JOB_STOP && j->state != JOB_PAUSE) /* there it was closed already */
         effects_add(fx, FX_STORE_GATE);
     move(j, JOB_DONE);
     for (uint32_t i = 0; i < j->nodes.n; i++)
@@ -325,11 +353,16 @@ static void finish(struct job *j, struct effects *fx)
 static void finish_generation(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->gone_after_ms = j->stop_signo ? now_ms - j->stop_at_ms : 0;
-    if (may_restart(j, fx)) {
-        restart(j, fx);
+    uint64_t delay_ms;
+    if (!may_restart(j, &delay_ms, fx)) {
+        finish(j, fx);
         return;
     }
-    finish(j, fx);
+    verdict_fini(&j->verdict); /* what ends the job now is another thing */
+    if (delay_ms)
+        pause(j, delay_ms, now_ms, fx);
+    else
+        restart(j, fx);
 }
 
 static void node_is_over(struct job *j, struct member *n, enum member_status status,
@@ -596,7 +629,8 @@ static void lose(struct job *j, struct member *n, const struct err *err, uint64_
     lose_ranks(j, n);
     struct err e = *err;
     err_wrap(&e, "node %u (%s)", node, n->host ? n->host : "never joined");
-    if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN) {
+    if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN
+        || j->state == JOB_PAUSE) {
         if (j->verdict.kind == VERDICT_OK)
             j->verdict.node = node;
         n->status = MEMBER_LOST;
@@ -662,6 +696,8 @@ static void on_state_deadline(struct job *j, uint64_t now_ms, struct effects *fx
         on_join_deadline(j, now_ms, fx);
         return;
     }
+    if (j->state == JOB_PAUSE)
+        restart(j, fx);
     if (j->state != JOB_STOP)
         return;
     struct err e;

@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "launcher/core/cpu_plan.h"
+#include "launcher/core/streams.h"
+#include "launcher/core/wrap.h"
 
 struct ambient node_plan_ambient(const struct facts *facts)
 {
@@ -125,6 +127,30 @@ static void plan_worker(struct node_plan *plan, const struct facts *facts, uint3
     w->gpu_index = fact(plan, facts, local_rank, GPU_FACT_INDEX);
 }
 
+/* --wrap and the terminal, once the ranks are known. */
+static int plan_wrap(struct node_plan *plan, const struct options *opt,
+                     const struct facts *facts, struct err *e)
+{
+    int64_t terminal = -1;
+    if (streams_terminal(opt, facts, &plan->order, &terminal, e) < 0)
+        return -1;
+    for (uint32_t i = 0; i < plan->order.nworkers; i++) {
+        struct worker_plan *w = &plan->workers[i];
+        w->owns_terminal = w->rank == terminal;
+        if (!streams_is_wrapped(opt, w->rank))
+            continue;
+        const struct wrap_fields fields = {w->rank, i, facts->host, plan->order.job_id};
+        w->wrapped = wrap_build(opt->wrap, &fields, plan->argv);
+    }
+    return 0;
+}
+
+char *const *node_plan_argv(const struct node_plan *plan, uint32_t local_rank)
+{
+    char **wrapped = plan->workers[local_rank].wrapped;
+    return wrapped ? wrapped : plan->argv;
+}
+
 struct node_plan *node_plan_build(const struct options *opt, const struct facts *facts,
                                   const struct order *order, struct err *e)
 {
@@ -141,7 +167,8 @@ struct node_plan *node_plan_build(const struct options *opt, const struct facts 
     plan->workers = mem_alloc(order->nworkers, sizeof *plan->workers);
     for (uint32_t i = 0; i < order->nworkers; i++)
         plan_worker(plan, facts, i);
-    if (cpu_plan_build(opt->cpu_bind, facts, plan, e) == 0)
+    if (cpu_plan_build(opt->cpu_bind, facts, plan, e) == 0
+        && plan_wrap(plan, opt, facts, e) == 0)
         return plan;
     node_plan_free(plan);
     return NULL;
@@ -156,6 +183,7 @@ void node_plan_free(struct node_plan *plan)
         free(plan->workers[i].gpu_pci);
         free(plan->workers[i].gpu_index);
         free(plan->workers[i].cpus);
+        wrap_free(plan->workers[i].wrapped);
     }
     free(plan->workers);
     free(plan->omp_why);

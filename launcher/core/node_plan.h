@@ -19,6 +19,8 @@ struct worker_plan {
     char *cpus;                           /* CPU list, "0-7,16-23"; NULL = not bound */
     int mem_node;                         /* preferred NUMA node; -1 = no policy */
     uint32_t omp_threads;                 /* its share of the cores, at least 1 */
+    char **wrapped;                       /* argv with the words of --wrap; NULL = none */
+    bool owns_terminal;                   /* its streams are the terminal that muster is on */
 };
 
 /* All text is owned by the plan. */
@@ -58,6 +60,9 @@ int node_plan_slots(const struct options *opt, const struct facts *facts, uint32
 struct node_plan *node_plan_build(const struct options *opt, const struct facts *facts,
                                   const struct order *order, struct err *e);
 void node_plan_free(struct node_plan *plan);
+
+/* What a worker executes: the program, or its wrapper with it. Owned by the plan. */
+char *const *node_plan_argv(const struct node_plan *plan, uint32_t local_rank);
 
 /* "GPU 1 (GPU-1f9b10d2)" of a worker, for people; appends nothing for a worker without GPU. */
 void node_plan_gpu_format(const struct node_plan *plan, uint32_t local_rank, struct buf *out);

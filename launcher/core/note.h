@@ -40,7 +40,14 @@
     X(NODE_REFUSED, INFO, "a node was turned away: {text}")                                    \
     X(NODE_LEFT, INFO, "a node left before the start ({text}); waiting for another")           \
     X(HEAD_SILENT, WARN, "no sign of life from the head for {seconds}; ending the workers")    \
-    X(NO_RESTART_CODE, INFO, "rank {rank} asked not to be restarted (exit 93)")
+    X(NO_RESTART_CODE, INFO, "rank {rank} asked not to be restarted (exit 93)")                \
+    X(NO_RESTART_LISTED, INFO,                                                                 \
+      "rank {rank} ended with {number}, after which nothing is restarted "                     \
+      "(--no-restart-codes)")                                                                  \
+    X(CRASH_LOOP, INFO,                                                                        \
+      "{number} failures in a row came sooner than --min-uptime, the last of rank {rank}; no " \
+      "more restarts")                                                                         \
+    X(RESTART_WAIT, INFO, "starting again in {seconds} s")
 
 enum note_id {
 #define X(name, level, words) NOTE_##name,

@@ -7,6 +7,8 @@
 #include "launcher/core/placement.h"
 #include "launcher/core/prefix.h"
 #include "launcher/core/rank_set.h"
+#include "launcher/core/restart.h"
+#include "launcher/core/wrap.h"
 
 struct row {
     const char *name;
@@ -94,11 +96,19 @@ static void size_format(uint64_t size, struct buf *out)
         buf_addc(out, units[i - 1]);
 }
 
-static bool is_input(const char *text)
+static bool is_rank(const char *text)
 {
     uint64_t rank;
     return strcmp(text, "none") == 0
            || str_parse_u64(str_from(text), 0, UINT32_MAX, &rank) == 0;
+}
+
+static int set_wrap(const char **at, const char *where, const char *text, struct err *e)
+{
+    *at = text;
+    if (wrap_check(text, e) == 0)
+        return 0;
+    return strncmp(where, "--", 2) == 0 ? -1 : err_wrap(e, "%s", where);
 }
 
 static int set_if(bool is_right, const char **at, const char *where, const char *text,
@@ -166,8 +176,16 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
                       "0, 1 (stdout), 2 (stderr) or 3 (both), nor that by local rank, as in "
                       "0:3,12:1",
                       e);
+    case VALUE_CODES:
+        return set_if(restart_codes_are_valid(text), at, where, text,
+                      "a list of exit codes from 1 to 255 such as 2,64-78", e);
+    case VALUE_WRAP:
+        return set_wrap(at, where, text, e);
+    case VALUE_RANK:
+        return set_if(is_rank(text), at, where, text, "a rank or none", e);
     case VALUE_INPUT:
-        return set_if(is_input(text), at, where, text, "a rank or none", e);
+        return set_if(is_rank(text) || strcmp(text, "all") == 0, at, where, text,
+                      "a rank, all or none", e);
     case VALUE_BINDING:
         if (binding_parse(str_from(text), at) == 0)
             return 0;
@@ -394,6 +412,13 @@ static int check_nodes(const struct options *opt, struct err *e)
     return 0;
 }
 
+static int check_wrap(const struct options *opt, struct err *e)
+{
+    if (!opt->wrap_ranks || opt->wrap)
+        return 0;
+    return err_set(e, ERR_USAGE, "--wrap-ranks needs the words to put first: --wrap TEXT");
+}
+
 static int check_command(enum option_command command, const struct options *opt, struct err *e)
 {
     switch (command) {
@@ -416,7 +441,7 @@ static int check_command(enum option_command command, const struct options *opt,
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
                        command == OPTIONS_PLAN ? "plan" : "run");
-    return check_nodes(opt, e) < 0 ? -1 : check_logs(opt, e);
+    return check_nodes(opt, e) < 0 || check_logs(opt, e) < 0 ? -1 : check_wrap(opt, e);
 }
 
 int options_parse(char *const *args, const char *const *environment, struct options *opt,
@@ -430,6 +455,8 @@ int options_parse_command(enum option_command command, char *const *args,
 {
     *opt = (struct options){.grace_ms = 25000,
                             .prefix = "auto",
+                            .restart_delay_ms = RESTART_DELAY_MS,
+                            .restart_delay_max_ms = RESTART_DELAY_MAX_MS,
                             .is_plan = command == OPTIONS_PLAN,
                             .nnodes_min = 1,
                             .nnodes_max = 1,
@@ -499,6 +526,9 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
     case VALUE_TEMPLATE:
     case VALUE_RANKS:
     case VALUE_STREAMS:
+    case VALUE_CODES:
+    case VALUE_WRAP:
+    case VALUE_RANK:
     case VALUE_INPUT:
         buf_adds(out, *(const char *const *)at ? *(const char *const *)at : "");
         return;

@@ -26,7 +26,10 @@ enum option_type {
     VALUE_TEMPLATE, /* const char *, of prefix.h */
     VALUE_RANKS,    /* const char *, of rank_set.h */
     VALUE_STREAMS,  /* const char *, a stream map of rank_set.h */
-    VALUE_INPUT,    /* const char *: a rank or "none" */
+    VALUE_CODES,    /* const char *, exit codes as rank_set.h takes ranks */
+    VALUE_WRAP,     /* const char *, of wrap.h */
+    VALUE_RANK,     /* const char *: a rank or "none" */
+    VALUE_INPUT,    /* const char *: a rank, "all" or "none" */
     VALUE_BINDING,  /* enum binding */
     VALUE_DIST,     /* enum dist */
     VALUE_FORMAT,   /* enum gpu_format */
@@ -69,6 +72,16 @@ enum option_type {
       "last-level cache each), none, or list:0-3;4-7 (by local rank; one list is for all)")    \
     X(MAX_RESTARTS, "max-restarts", 0, true, "PET_MAX_RESTARTS", NUMBER, max_restarts, "N",    \
       "start the whole group again after a failure, at most N times (default 0)")              \
+    X(RESTART_DELAY, "restart-delay", 0, true, NULL, DURATION, restart_delay_ms, "TIME",       \
+      "wait before a restart, twice as long after each that fails soon (default: the first "   \
+      "at once, then 1s)")                                                                     \
+    X(RESTART_DELAY_MAX, "restart-delay-max", 0, true, NULL, DURATION, restart_delay_max_ms,   \
+      "TIME", "the longest such wait (default 30s)")                                           \
+    X(MIN_UPTIME, "min-uptime", 0, true, NULL, DURATION, min_uptime_ms, "TIME",                \
+      "a failure sooner than this after the start is a crash at start: three in a row end "    \
+      "the job although restarts are left (default: none)")                                    \
+    X(NO_RESTART_CODES, "no-restart-codes", 0, true, NULL, CODES, no_restart_codes, "LIST",    \
+      "exit codes of a worker that are not restarted, as in 2,64-78 (93 never is)")            \
     X(GRACE, "grace", 0, true, NULL, DURATION, grace_ms, "TIME",                               \
       "between the stop signal and SIGKILL (default 25s; also 500ms, 2m)")                     \
     X(TIMEOUT, "timeout", 0, true, NULL, DURATION, timeout_ms, "TIME",                         \
@@ -91,7 +104,16 @@ enum option_type {
     X(DEDUPE, "dedupe", 0, true, NULL, FLAG, is_deduped, NULL,                                 \
       "show a line that several ranks print within 200 ms once, as in 'x7: line'")             \
     X(STDIN, "stdin", 0, true, NULL, INPUT, input, "RANK",                                     \
-      "which rank reads standard input (default 0), or none")                                  \
+      "which rank reads standard input (default 0); all: each gets every byte; or none")       \
+    X(WRAP, "wrap", 0, true, NULL, WRAP, wrap, "TEXT",                                         \
+      "put these words before the program, as in 'nsys profile -o out.%r'; quotes as in a "    \
+      "shell, without a shell; %r is the rank, %l the local rank, %h the host, %j the job "    \
+      "id, %% a percent sign")                                                                 \
+    X(WRAP_RANKS, "wrap-ranks", 0, true, NULL, RANKS, wrap_ranks, "LIST",                      \
+      "which ranks --wrap is for (default: all)")                                              \
+    X(TERMINAL, "terminal", 0, true, NULL, RANK, terminal, "RANK",                             \
+      "this rank owns the terminal: its keys, Ctrl-C, job control (default: the rank of "      \
+      "--wrap if that is a debugger for one rank), or none")                                   \
     X(REPORT, "report", 0, true, NULL, TEXT, report, "FILE",                                   \
       "write how the job ended to FILE, as one JSON object")                                   \
     X(EVENTS, "events", 0, true, NULL, TEXT, events, "FILE",                                   \
@@ -152,9 +174,13 @@ struct options {
     bool ignore_visible, strict_env, skip_unhealthy;
     const char *cpu_bind; /* NULL = not given */
     uint32_t max_restarts;
-    uint64_t grace_ms, timeout_ms;       /* timeout 0 = none */
-    const char *report, *events, *junit; /* files; NULL = none */
-    uint64_t log_size;                   /* 0 = none */
+    uint64_t restart_delay_ms, restart_delay_max_ms;
+    uint64_t min_uptime_ms;                   /* 0 = none */
+    const char *no_restart_codes;             /* NULL = only 93 */
+    const char *wrap, *wrap_ranks, *terminal; /* NULL = not given */
+    uint64_t grace_ms, timeout_ms;            /* timeout 0 = none */
+    const char *report, *events, *junit;      /* files; NULL = none */
+    uint64_t log_size;                        /* 0 = none */
     const char *prefix, *log_dir, *job_id;
     const char *tee, *redirects, *only_ranks, *input; /* NULL = not given */
     uint16_t master_port;                             /* 0 = any */

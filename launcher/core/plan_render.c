@@ -72,6 +72,43 @@ static void wrap_add(struct wrap *w, const char *word)
 
 /* ---- parts ---- */
 
+static void add_words(char *const *words, struct buf *out)
+{
+    for (; *words; words++) {
+        add_word(*words, out);
+        buf_addc(out, words[1] ? ' ' : '\n');
+    }
+}
+
+static bool is_same_argv(char *const *a, char *const *b)
+{
+    while (*a && *b && strcmp(*a, *b) == 0)
+        a++, b++;
+    return !*a && !*b;
+}
+
+/* What stands before the program, neighbours with the same words on one line. */
+static void add_wrapped(const struct node_plan *plan, struct buf *out)
+{
+    for (uint32_t i = 0, end; i < plan->order.nworkers; i = end) {
+        const struct worker_plan *first = &plan->workers[i];
+        end = i + 1;
+        if (!first->wrapped)
+            continue;
+        while (end < plan->order.nworkers && plan->workers[end].wrapped
+               && is_same_argv(first->wrapped, plan->workers[end].wrapped))
+            end++;
+        if (end - i == 1)
+            buf_addf(out, "rank %-4u ", first->rank);
+        else
+            buf_addf(out, "ranks %u-%u ", first->rank, plan->workers[end - 1].rank);
+        add_words(first->wrapped, out);
+    }
+    for (uint32_t i = 0; i < plan->order.nworkers; i++)
+        if (plan->workers[i].owns_terminal)
+            buf_addf(out, "terminal  rank %u\n", plan->workers[i].rank);
+}
+
 static void add_head(const struct plan_view *v, struct buf *out)
 {
     const struct order *o = &v->plan->order;
@@ -79,12 +116,10 @@ static void add_head(const struct plan_view *v, struct buf *out)
              o->world_size, o->world_size == 1 ? "" : "s", o->nnodes, o->nnodes == 1 ? "" : "s",
              binding_name(v->plan->binding));
     buf_adds(out, "program   ");
-    for (char *const *arg = v->plan->argv; *arg; arg++) {
-        add_word(*arg, out);
-        buf_addc(out, arg[1] ? ' ' : '\n');
-    }
+    add_words(v->plan->argv, out);
     if (strcmp(v->program, v->plan->argv[0]) != 0)
         buf_addf(out, "          which is %s\n", v->program);
+    add_wrapped(v->plan, out);
     buf_addf(out, "store     %s, ", o->master_addr);
     if (v->opt->master_port)
         buf_addf(out, "port %u\n", o->master_port);

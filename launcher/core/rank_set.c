@@ -33,6 +33,16 @@ bool rank_set_has(const char *text, uint32_t rank)
     return false;
 }
 
+uint32_t rank_set_last(const char *text)
+{
+    struct str rest = str_from(text), part;
+    uint64_t first, last, most = 0;
+    while (str_split(&rest, ',', &part))
+        if (parse_range(part, &first, &last) == 0 && last > most)
+            most = last;
+    return (uint32_t)most;
+}
+
 static int parse_entry(struct str part, uint64_t *rank, uint64_t *streams)
 {
     struct str key;

@@ -14,6 +14,9 @@ bool rank_set_is_valid(const char *text);
 /* Of a valid text. */
 bool rank_set_has(const char *text, uint32_t rank);
 
+/* The highest rank that a valid text names. */
+uint32_t rank_set_last(const char *text);
+
 enum { STREAM_OUT = 1, STREAM_ERR = 2, STREAM_BOTH = 3 };
 
 bool stream_map_is_valid(const char *text);

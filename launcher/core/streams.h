@@ -1,9 +1,11 @@
 /* streams.h - where each worker's three streams go, as the options say: shown or not, to a file
- * or not, and who reads standard input. Pure.
+ * or not, who reads standard input, and which rank owns the terminal instead. Pure.
  */
 #ifndef MUSTER_LAUNCHER_CORE_STREAMS_H
 #define MUSTER_LAUNCHER_CORE_STREAMS_H
 
+#include "launcher/core/facts.h"
+#include "launcher/core/event.h"
 #include "launcher/core/options.h"
 #include "launcher/core/rank_set.h"
 
@@ -15,10 +17,23 @@ unsigned streams_shown(const struct options *opt, uint32_t rank, uint32_t local_
  * name if one of them is given. */
 unsigned streams_logged(const struct options *opt, uint32_t local_rank);
 
-/* Whether a rank has muster's standard input as its own. */
+/* Whether a rank has muster's standard input as its own; false with --stdin all. */
 bool streams_reads_input(const struct options *opt, uint32_t rank);
 
-/* ERR_USAGE: --stdin names a rank that is not in the group. */
+/* Whether each rank gets a copy of standard input: --stdin all. */
+bool streams_is_input_shared(const struct options *opt);
+
+/* Whether --wrap is for this rank. */
+bool streams_is_wrapped(const struct options *opt, uint32_t rank);
+
+/* *rank: the one of the whole job that owns the terminal, -1 = none: as --terminal says, or the
+ * one rank that an interactive debugger of --wrap is for. Only the node that runs it needs the
+ * terminal. 0, or -1 with ERR_USAGE: there is no such rank or no terminal, or a debugger is put
+ * before several ranks. */
+int streams_terminal(const struct options *opt, const struct facts *facts,
+                     const struct order *order, int64_t *rank, struct err *e);
+
+/* ERR_USAGE: --stdin or --wrap-ranks names a rank that is not in the group. */
 int streams_check(const struct options *opt, uint32_t world_size, struct err *e);
 
 #endif

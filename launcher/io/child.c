@@ -186,6 +186,17 @@ bool child_is_running(const struct child *c)
     return c->is_running;
 }
 
+bool child_was_suspended(struct child *c)
+{
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    return c->is_running
+           && waitid((idtype_t)P_PIDFD, (id_t)c->pidfd, &info, WSTOPPED | WNOHANG) == 0
+           && info.si_pid
+           && (info.si_status == SIGTSTP || info.si_status == SIGTTIN
+               || info.si_status == SIGTTOU);
+}
+
 void child_kill(struct child *c, int signo)
 {
     /* Between fork and setsid the worker has no group of its own yet. */

@@ -48,6 +48,10 @@ pid_t child_pid(const struct child *c);
 /* Whether it is still running, as far as was noticed. */
 bool child_is_running(const struct child *c);
 
+/* Whether it was stopped by its terminal's job control (SIGTSTP, SIGTTIN, SIGTTOU) since this
+ * was last asked. */
+bool child_was_suspended(struct child *c);
+
 /* To its whole process group. */
 void child_kill(struct child *c, int signo);
 

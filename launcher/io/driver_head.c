@@ -140,6 +140,8 @@ static void all_closed(struct driver_head *d)
     d->links = NULL;
     port_close(d->port, NULL, NULL);
     signals_close(&d->signals);
+    events_close(d->events);
+    d->events = NULL;
     pump_close(&d->pump);
     uv_close((uv_handle_t *)&d->timer, NULL);
 }
@@ -300,25 +302,20 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     d->net = net;
     buf_init(&d->words, 0);
     descriptors_keep();
-    if (opt->events && !opt->is_plan && !(d->events = events_open(opt->events, opt, e))) {
-        free(d);
-        return -1;
-    }
     int rc = uv_loop_init(&d->loop);
     if (rc < 0) {
-        events_close(d->events);
         free(d);
         return err_set(e, ERR_SYSTEM, "cannot make an event loop: %s", uv_strerror(rc));
     }
     struct rlimit nofile = descriptors_raise_limit();
-    if (open_links(d, e) == 0)
-        d->port = open_port(d, opt, e);
-    if (!d->port) {
+    if ((opt->events && !opt->is_plan
+         && !(d->events = events_open(&d->loop, opt->events, opt, e)))
+        || open_links(d, e) < 0 || !(d->port = open_port(d, opt, e))) {
         if (d->links)
             head_links_close(d->links);
+        events_close(d->events);
         uv_run(&d->loop, UV_RUN_DEFAULT);
         uv_loop_close(&d->loop);
-        events_close(d->events);
         netif_fini(&d->netifs);
         free(d);
         return -1;
@@ -342,7 +339,6 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     rc = uv_loop_close(&d->loop);
     if (rc < 0)
         log_error("job", "handles were left open: %s", uv_strerror(rc));
-    events_close(d->events);
     event_queue_fini(&d->queue);
     effects_fini(&d->effects);
     netif_fini(&d->netifs);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 #include "launcher/io/job_files.h"
 #include "launcher/io/say.h"
 #include "launcher/io/spawn.h"
+#include "launcher/io/stdin_fan.h"
+#include "launcher/io/terminal.h"
 #include "launcher/io/watch.h"
 
 enum { SLAB_BYTES = 64 * 1024 };
@@ -47,8 +50,13 @@ struct driver_node {
     bool was_guard_asked;
     struct job_files files;
     struct worker_env *env;
-    char *program; /* path of what is executed */
+    char *program;   /* path of the program */
+    char **wrappers; /* path of what a wrapped worker executes; NULL without --wrap */
+    uint32_t nwrappers;
     int dev_null;
+    struct stdin_fan *fan;     /* NULL = nobody shares standard input */
+    struct terminal *terminal; /* NULL = no worker owns it */
+    struct child *owner;       /* of the terminal; NULL = none now */
     struct output *output;
     struct child_host host;
     struct child **children;   /* by local rank; NULL = none */
@@ -137,9 +145,15 @@ static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_e
     struct driver_node *d = ctx;
     exec_pipe_read(&d->exec_pipe); /* why it never ran, if so, comes first */
     /* The first failures only: what a stop brings about needs no reason. */
+    const struct worker_plan *w = &node_plan(d->node)->workers[local_rank];
     if (!d->is_stopping && worker_end_is_failure(end))
-        findings_look(d->findings, local_rank, node_plan(d->node)->workers[local_rank].rank,
-                      end, &d->files);
+        findings_look(d->findings, local_rank, w->rank, end, w->gpu_pci, &d->files);
+    if (d->fan)
+        stdin_fan_drop(d->fan, local_rank);
+    if (d->owner && d->owner == d->children[local_rank]) {
+        d->owner = NULL;
+        terminal_take(d->terminal);
+    }
     struct event ev = {.type = EV_EXITED};
     ev.u.exited.local_rank = local_rank;
     ev.u.exited.end = *end;
@@ -201,6 +215,56 @@ static int check_script(const struct driver_node *d, const struct node_plan *pla
     return err_set(e, ERR_NOT_FOUND, "%s: no such program", script);
 }
 
+static void free_wrappers(struct driver_node *d)
+{
+    for (uint32_t i = 0; i < d->nwrappers; i++)
+        free(d->wrappers[i]);
+    free(d->wrappers);
+    d->wrappers = NULL;
+    d->nwrappers = 0;
+}
+
+/* Before anything starts: who is put before the program, by rank, must be there as well. */
+static int find_wrappers(struct driver_node *d, const struct node_plan *plan, struct err *e)
+{
+    free_wrappers(d);
+    if (!d->opt->wrap)
+        return 0;
+    d->nwrappers = plan->order.nworkers;
+    d->wrappers = mem_alloc(d->nwrappers, sizeof *d->wrappers);
+    const char *last = NULL;
+    for (uint32_t i = 0; i < d->nwrappers; i++) {
+        if (!plan->workers[i].wrapped)
+            continue;
+        const char *name = plan->workers[i].wrapped[0];
+        if (last && strcmp(name, plan->workers[i - 1].wrapped[0]) == 0)
+            d->wrappers[i] = mem_strdup(last);
+        else
+            d->wrappers[i] = spawn_find(name, d->facts, e);
+        if (!d->wrappers[i])
+            return err_wrap(e, "--wrap");
+        last = i + 1 < d->nwrappers && plan->workers[i + 1].wrapped ? d->wrappers[i] : NULL;
+    }
+    return 0;
+}
+
+/* Who gets more than a pipe or an empty file as its input. */
+static int prepare_input(struct driver_node *d, const struct node_plan *plan, struct err *e)
+{
+    bool has_owner = false;
+    for (uint32_t i = 0; i < plan->order.nworkers; i++)
+        has_owner = has_owner || plan->workers[i].owns_terminal;
+    if (has_owner && !d->terminal && !(d->terminal = terminal_open(e)))
+        return -1;
+    if (d->terminal)
+        sigaddset(&d->spawn.changed, SIGTTOU);
+    else if (streams_is_input_shared(d->opt) && !d->fan)
+        d->fan = stdin_fan_new(d->watches, STDIN_FILENO);
+    if (d->fan)
+        stdin_fan_begin(d->fan, plan->order.nworkers);
+    return 0;
+}
+
 static uint32_t count_shown(const struct options *opt, const struct node_plan *plan)
 {
     uint32_t n = 0;
@@ -234,7 +298,7 @@ static int prepare(struct driver_node *d, struct err *e)
         return -1;
     free(d->program);
     d->program = spawn_find(plan->argv[0], d->facts, e);
-    if (!d->program || check_script(d, plan, e) < 0)
+    if (!d->program || check_script(d, plan, e) < 0 || find_wrappers(d, plan, e) < 0)
         return -1;
     if (d->opt->is_plan) /* nothing will be started, so nothing is made */
         return 0;
@@ -250,7 +314,8 @@ static int prepare(struct driver_node *d, struct err *e)
     d->children = mem_alloc(d->nchildren, sizeof(struct child *));
     findings_free(d->findings);
     d->findings =
-        findings_new(d->nchildren, facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE") != NULL);
+        findings_new(d->nchildren, facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE") != NULL,
+                     plan->workers[0].gpu_pci != NULL);
     d->is_stopping = false;
     free(d->pids);
     d->pids = mem_alloc(d->nchildren, sizeof *d->pids);
@@ -258,7 +323,9 @@ static int prepare(struct driver_node *d, struct err *e)
     exec_pipe_close(&d->exec_pipe); /* of a generation that was prepared and never started */
     if (!d->watches)
         d->host.watches = d->watches = watch_set_new(d->loop, e);
-    return d->watches ? exec_pipe_open(&d->exec_pipe, d->watches, on_exec_failure, d, e) : -1;
+    if (!d->watches || prepare_input(d, plan, e) < 0)
+        return -1;
+    return exec_pipe_open(&d->exec_pipe, d->watches, on_exec_failure, d, e);
 }
 
 static void apply_prepare(struct driver_node *d)
@@ -298,11 +365,31 @@ static bool is_in_background(void)
     return group >= 0 && group != getpgrp();
 }
 
-/* One rank reads standard input; the others read an empty file. */
-static int input_of(const struct driver_node *d, uint32_t rank)
+/* One rank reads standard input, or each gets its copy; the others read an empty file. A worker
+ * that owns the terminal is not to be robbed of its keys. */
+static int open_input(struct driver_node *d, const struct worker_plan *w, int *in,
+                      struct err *e)
 {
-    return streams_reads_input(d->opt, rank) && !is_in_background() ? STDIN_FILENO
-                                                                    : d->dev_null;
+    *in = d->dev_null;
+    if (d->terminal || is_in_background())
+        return 0;
+    if (d->fan)
+        return stdin_fan_add(d->fan, w->local_rank, in, e);
+    if (streams_reads_input(d->opt, w->rank))
+        *in = STDIN_FILENO;
+    return 0;
+}
+
+static void lend_terminal(const struct driver_node *d, struct spawn *s)
+{
+    s->terminal = s->in = s->out = s->err = terminal_fd(d->terminal);
+    s->is_foreground = terminal_can_give(d->terminal);
+}
+
+static void close_input(const struct driver_node *d, int in)
+{
+    if (in > STDERR_FILENO && in != d->dev_null)
+        close(in);
 }
 
 static void say_refusal(struct driver_node *d, uint32_t rank, const struct spawn_refusal *r)
@@ -324,18 +411,19 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     struct cpu_set cpus;
     struct spawn_refusal refusal = {0, 0};
     struct child_start start = {.local_rank = local_rank, .rank = rank};
-    int out[2] = {-1, -1}, err[2] = {-1, -1};
+    int out[2] = {-1, -1}, err[2] = {-1, -1}, in = -1;
     struct log_file *logs[2];
     assert(d->exec_pipe.write >= 0); /* PREPARE comes before SPAWN, REAP after it */
     start.shown = streams_shown(d->opt, rank, local_rank);
     if (job_files_open(&d->files, rank, streams_logged(d->opt, local_rank), logs, e) < 0)
         return -1;
-    if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0) {
+    if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0
+        && open_input(d, w, &in, e) == 0) {
         struct spawn s = d->spawn;
-        s.path = d->program;
-        s.argv = plan->argv;
+        s.path = w->wrapped ? d->wrappers[local_rank] : d->program;
+        s.argv = node_plan_argv(plan, local_rank);
         s.envp = worker_env_build(d->env, local_rank);
-        s.in = input_of(d, rank);
+        s.in = in;
         s.out = out[1];
         s.err = err[1];
         s.exec_pipe = d->exec_pipe.write;
@@ -343,7 +431,11 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
         s.mem_node = w->mem_node;
         s.cpus = w->cpus && cpu_set_parse(str_from(w->cpus), &cpus) == 0 ? &cpus : NULL;
         s.refusal = &refusal;
-        if (spawn_start(&s, &start.pid, &start.pidfd, e) == 0) {
+        if (w->owns_terminal)
+            lend_terminal(d, &s);
+        int rc = spawn_start(&s, &start.pid, &start.pidfd, e);
+        close_input(d, in);
+        if (rc == 0) {
             close(out[1]);
             close(err[1]);
             start.out = out[0];
@@ -353,6 +445,10 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
             d->children[local_rank] = child_new(&d->host, &start, e);
             if (!d->children[local_rank])
                 return -1;
+            if (w->owns_terminal) {
+                terminal_note_given(d->terminal, start.pid);
+                d->owner = d->children[local_rank];
+            }
             guard_note_session(d->guard, local_rank, start.pid);
             d->pids[d->npids++] = start.pid;
             d->is_sorted = false;
@@ -382,8 +478,11 @@ static void apply_spawn(struct driver_node *d, uint32_t local_rank)
         ev.u.spawned.pid = (uint32_t)child_pid(d->children[local_rank]);
         post(d, &ev);
     }
-    if (local_rank + 1 == d->nchildren)
-        exec_pipe_all_forked(&d->exec_pipe);
+    if (local_rank + 1 != d->nchildren)
+        return;
+    exec_pipe_all_forked(&d->exec_pipe);
+    if (d->fan)
+        stdin_fan_start(d->fan);
 }
 
 static void post_swept(struct driver_node *d, uint32_t left)
@@ -403,7 +502,19 @@ static void apply_reap(struct driver_node *d)
         d->children[i] = NULL;
     }
     d->npids = 0;
+    if (d->fan)
+        stdin_fan_begin(d->fan, 0);
     exec_pipe_close(&d->exec_pipe);
+}
+
+/* Who goes on gets the terminal before it looks for it. */
+static void apply_kill(struct driver_node *d, struct child *child, int signo)
+{
+    if (!child)
+        return;
+    if (signo == SIGCONT && child == d->owner)
+        terminal_give_again(d->terminal);
+    child_kill(child, signo);
 }
 
 static void apply(struct driver_node *d, const struct effect *fx)
@@ -422,8 +533,7 @@ static void apply(struct driver_node *d, const struct effect *fx)
         apply_spawn(d, fx->u.spawn.local_rank);
         return;
     case FX_KILL:
-        if (d->children[fx->u.kill.local_rank])
-            child_kill(d->children[fx->u.kill.local_rank], fx->u.kill.signo);
+        apply_kill(d, d->children[fx->u.kill.local_rank], fx->u.kill.signo);
         return;
     case FX_SWEEP:
         d->is_sweeping = true;
@@ -466,6 +576,8 @@ static bool is_worker(void *ctx, pid_t pid)
 static void look_after_orphans(struct driver_node *d)
 {
     d->has_orphan_news = false;
+    if (d->owner && child_was_suspended(d->owner))
+        kill(getpid(), SIGTSTP); /* its Ctrl-Z is meant for the whole job */
     if (!d->is_sorted)
         qsort(d->pids, d->npids, sizeof *d->pids, compare_pids);
     d->is_sorted = true;
@@ -571,6 +683,7 @@ static void maybe_finish(struct driver_node *d)
     event_queue_fini(&d->queue);
     effects_fini(&d->effects);
     free(d->program);
+    free_wrappers(d);
     free(d->children);
     free(d->pids);
     free(d->host.slab);
@@ -599,6 +712,8 @@ void driver_node_close(struct driver_node *d)
     exec_pipe_close(&d->exec_pipe);
     guard_stop(d->guard);
     d->guard = NULL;
+    terminal_close(d->terminal);
+    stdin_fan_free(d->fan);
     if (d->watches)
         watch_set_close(d->watches);
     log_set_sink(say_log, NULL);

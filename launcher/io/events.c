@@ -8,28 +8,39 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "launcher/io/json_text.h"
+#include "launcher/io/line_queue.h"
 #include "launcher/io/report_json.h"
 
+enum { CLOSE_WAIT_MS = 2000 };
+
 struct events {
-    int fd;
+    struct line_queue *queue;
     const struct options *opt;
-    bool is_broken, is_stopping;
+    bool is_stopping;
 };
 
-struct events *events_open(const char *path, const struct options *opt, struct err *e)
+/* A named pipe that nobody reads yet must not hold up the start: held open for both, it takes
+ * what it can until somebody does. */
+static int open_file(const char *path)
 {
-    int fd = strcmp(path, "-") == 0
-                 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-                 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    int flags = O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+    int fd = open(path, O_WRONLY | flags, 0666);
+    return fd < 0 && errno == ENXIO ? open(path, O_RDWR | flags, 0666) : fd;
+}
+
+struct events *events_open(uv_loop_t *loop, const char *path, const struct options *opt,
+                           struct err *e)
+{
+    int fd =
+        strcmp(path, "-") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : open_file(path);
     if (fd < 0) {
         err_set(e, ERR_USAGE, "--events: cannot write %s: %s", path, strerror(errno));
         return NULL;
     }
     struct events *ev = mem_alloc(1, sizeof *ev);
-    ev->fd = fd;
+    ev->queue = line_queue_new(loop, fd, "events");
     ev->opt = opt;
     return ev;
 }
@@ -38,25 +49,12 @@ void events_close(struct events *ev)
 {
     if (!ev)
         return;
-    close(ev->fd);
+    line_queue_close(ev->queue, CLOSE_WAIT_MS);
     free(ev);
 }
 
-static void write_line(struct events *ev, const char *line, size_t n)
-{
-    while (n && !ev->is_broken) {
-        ssize_t k = write(ev->fd, line, n);
-        if (k < 0 && errno != EINTR) { /* the job goes on without */
-            log_warn("events", "cannot be written any more: %s", strerror(errno));
-            ev->is_broken = true;
-        }
-        line += k > 0 ? k : 0;
-        n -= k > 0 ? (size_t)k : 0;
-    }
-}
-
 /* Takes o. */
-static void emit(struct events *ev, const char *type, uint32_t generation, json_t *o)
+static void emit_line(struct events *ev, const char *type, uint32_t generation, json_t *o)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -68,10 +66,19 @@ static void emit(struct events *ev, const char *type, uint32_t generation, json_
     char *text = json_dumps(line, JSON_COMPACT);
     char *whole = text ? mem_printf("%s\n", text) : NULL; /* one write, one line */
     if (whole)
-        write_line(ev, whole, strlen(whole));
+        line_queue_add(ev->queue, whole, strlen(whole));
     free(whole);
     free(text);
     json_decref(line);
+}
+
+/* The same, after word of what was lost before it. */
+static void emit(struct events *ev, const char *type, uint32_t generation, json_t *o)
+{
+    uint64_t nlost = line_queue_take_lost(ev->queue);
+    if (nlost)
+        emit_line(ev, "lost", generation, json_pack("{s:I}", "count", (json_int_t)nlost));
+    emit_line(ev, type, generation, o);
 }
 
 static json_t *program_json(const struct options *opt)

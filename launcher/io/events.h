@@ -8,11 +8,16 @@
  *   stop      signal, grace_ms                         the whole group is told to end
  *   verdict   the keys of the report's "verdict"       what ended the generation
  *   end       status                                   once, last
+ *   lost      count       so many were not written before this one: nobody read them
  *
- * Watches the head machine's steps; decides nothing.
+ * A reader that does not read never holds up the job: up to 1 MiB waits for it, what comes then
+ * is lost, and at the end the rest gets two seconds. Watches the head machine's steps; decides
+ * nothing.
  */
 #ifndef MUSTER_LAUNCHER_IO_EVENTS_H
 #define MUSTER_LAUNCHER_IO_EVENTS_H
+
+#include <uv.h>
 
 #include "launcher/core/job.h"
 
@@ -20,13 +25,14 @@ struct events;
 
 /* path: a file, emptied, or "-" for standard output. NULL with ERR_USAGE if it cannot be had.
  */
-struct events *events_open(const char *path, const struct options *opt, struct err *e);
+struct events *events_open(uv_loop_t *loop, const char *path, const struct options *opt,
+                           struct err *e);
 
 /* After each step of the job: the event that it saw and the effects that it asked for. */
 void events_step(struct events *ev, const struct job *job, const struct event *seen,
                  const struct effects *effects);
 
-/* NULL is fine. */
+/* Asynchronous. NULL is fine. */
 void events_close(struct events *ev);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "launcher/io/probe_order.h"
+#include "launcher/io/terminal.h"
 #include "launcher/io/topology.h"
 
 /* First line of a small file, without its newline; false if it cannot be read. */
@@ -89,6 +90,7 @@ int facts_gather(bool needs_gpus, struct facts *out, struct err *e)
     *out = (struct facts){
         .environment = (const char *const *)environ,
         .is_stdout_tty = isatty(STDOUT_FILENO) != 0,
+        .has_terminal = terminal_is_ours(),
         .is_stderr_tty = isatty(STDERR_FILENO) != 0,
     };
     gather_cpus(out);

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "launcher/io/error_file.h"
+#include "launcher/io/kernel_log.h"
 #include "launcher/io/oom.h"
 
 struct finding {
@@ -15,19 +16,21 @@ struct finding {
 };
 
 struct findings {
-    struct oom_count oom; /* before the first worker */
+    struct oom_count oom;          /* before the first worker */
+    struct kernel_log *kernel_log; /* likewise; NULL = cannot be read */
     bool copies_first;
     char *first_error; /* error.json of the first failure, stamped with its exit code */
     uint32_t nworkers;
     struct finding workers[]; /* by local rank */
 };
 
-struct findings *findings_new(uint32_t nworkers, bool copies_first)
+struct findings *findings_new(uint32_t nworkers, bool copies_first, bool has_gpus)
 {
     struct findings *f = mem_alloc(1, sizeof *f + nworkers * sizeof f->workers[0]);
     f->nworkers = nworkers;
     f->copies_first = copies_first;
     oom_count_read("", &f->oom);
+    f->kernel_log = has_gpus ? kernel_log_open("") : NULL;
     return f;
 }
 
@@ -37,8 +40,10 @@ void findings_free(struct findings *f)
         free(f->workers[i].error);
         free(f->workers[i].cause);
     }
-    if (f)
-        free(f->first_error);
+    if (!f)
+        return;
+    free(f->first_error);
+    kernel_log_close(f->kernel_log);
     free(f);
 }
 
@@ -62,8 +67,12 @@ static char *core_cause(void)
                             pattern);
 }
 
-static char *find_cause(const struct findings *f, const struct worker_end *end)
+static char *find_cause(const struct findings *f, const struct worker_end *end,
+                        const char *gpu_pci)
 {
+    char *xid = kernel_log_cause(f->kernel_log, gpu_pci);
+    if (xid)
+        return xid;
     if (end->kind == END_SIGNAL && end->core)
         return core_cause();
     struct oom_count now;
@@ -71,15 +80,16 @@ static char *find_cause(const struct findings *f, const struct worker_end *end)
     /* A worker that ends by itself may have lost a child; others on this machine lost what is
      * none of our business. */
     if (end->kind != END_SIGNAL || end->code != SIGKILL)
-        now.has_machine = false;
+        now.has_machine = now.has_failcnt = false;
     return oom_cause(&f->oom, &now);
 }
 
 void findings_look(struct findings *f, uint32_t local_rank, uint32_t rank,
-                   const struct worker_end *end, const struct job_files *files)
+                   const struct worker_end *end, const char *gpu_pci,
+                   const struct job_files *files)
 {
     struct finding *found = &f->workers[local_rank];
-    found->cause = find_cause(f, end);
+    found->cause = find_cause(f, end, gpu_pci);
     char *path = job_files_error_path(files, rank);
     if (!path)
         return;

@@ -46,17 +46,31 @@ static bool read_number(const char *path, uint64_t *value)
     return str_split(&rest, '\n', &line) && str_parse_u64(line, 0, UINT64_MAX, value) == 0;
 }
 
-/* Folder of muster's own cgroup, version 2; NULL if there is none. */
-static char *group_folder(const char *root)
+static bool has_word(struct str list, const char *word)
+{
+    struct str part;
+    while (str_split(&list, ',', &part))
+        if (str_eq(part, word))
+            return true;
+    return false;
+}
+
+/* Folder of muster's own cgroup: of the one hierarchy of version 2 ("0::/path"), or of version
+ * 1's controller ("4:cpu,memory:/path"). NULL if there is none. */
+static char *group_folder(const char *root, const char *controller)
 {
     char text[FILE_BYTES];
     char *path = mem_printf("%s/proc/self/cgroup", root), *folder = NULL;
-    struct str rest = STR_LIT(""), line;
+    struct str rest = STR_LIT(""), line, number, list;
     if (read_text(path, text))
         rest = str_from(text);
-    while (!folder && str_split(&rest, '\n', &line))
-        if (line.n > 3 && memcmp(line.p, "0::", 3) == 0)
-            folder = mem_printf("%s/sys/fs/cgroup%.*s", root, (int)line.n - 3, line.p + 3);
+    while (!folder && str_split(&rest, '\n', &line)) {
+        if (!str_split(&line, ':', &number) || !str_split(&line, ':', &list) || !line.n)
+            continue;
+        if (controller ? has_word(list, controller) : str_eq(number, "0") && !list.n)
+            folder = mem_printf("%s/sys/fs/cgroup%s%s%.*s", root, controller ? "/" : "",
+                                controller ? controller : "", STR_ARG(line));
+    }
     free(path);
     return folder;
 }
@@ -77,10 +91,50 @@ static uint64_t read_limit(const char *folder, size_t root_length)
     return limit;
 }
 
+/* What has no limit says a number near 2^63. */
+static bool read_limit_v1(const char *folder, uint64_t *limit)
+{
+    char *file = mem_printf("%s/memory.limit_in_bytes", folder);
+    bool is_read = read_number(file, limit);
+    if (is_read && *limit >> 62)
+        *limit = UINT64_MAX;
+    free(file);
+    return is_read;
+}
+
+static void read_group_v1(const char *root, struct oom_count *c)
+{
+    char text[FILE_BYTES];
+    uint64_t under = 0;
+    char *folder = group_folder(root, "memory");
+    if (!folder)
+        return;
+    if (!read_limit_v1(folder,
+                       &c->limit)) { /* a container: its cgroup is mounted as the root */
+        free(folder);
+        folder = mem_printf("%s/sys/fs/cgroup/memory", root);
+        read_limit_v1(folder, &c->limit);
+    }
+    char *control = mem_printf("%s/memory.oom_control", folder);
+    char *failcnt = mem_printf("%s/memory.failcnt", folder);
+    char *peak = mem_printf("%s/memory.max_usage_in_bytes", folder);
+    if (read_text(control, text)) {
+        c->has_group = find_number(text, "oom_kill", &c->group);
+        c->is_under_oom = find_number(text, "under_oom", &under) && under;
+    }
+    c->has_failcnt = read_number(failcnt, &c->failcnt);
+    if (!read_number(peak, &c->peak))
+        c->peak = 0;
+    free(peak);
+    free(failcnt);
+    free(control);
+    free(folder);
+}
+
 static void read_group(const char *root, struct oom_count *c)
 {
     char text[FILE_BYTES];
-    char *folder = group_folder(root);
+    char *folder = group_folder(root, NULL);
     if (!folder)
         return;
     char *events = mem_printf("%s/memory.events", folder);
@@ -99,6 +153,8 @@ void oom_count_read(const char *root, struct oom_count *c)
     char text[FILE_BYTES];
     *c = (struct oom_count){.limit = UINT64_MAX};
     read_group(root, c);
+    if (!c->has_group)
+        read_group_v1(root, c);
     char *path = mem_printf("%s/proc/vmstat", root);
     c->has_machine = read_text(path, text) && find_number(text, "oom_kill", &c->machine);
     free(path);
@@ -112,29 +168,61 @@ static void add_size(struct buf *out, const char *label, uint64_t bytes)
         buf_addf(out, ", %s %.1f GiB", label, (double)bytes / (1 << 30));
 }
 
+static bool has_grown(bool is_known, uint64_t before, uint64_t after)
+{
+    return is_known && after > before;
+}
+
+static void add_sizes(const struct oom_count *after, struct buf *out)
+{
+    if (after->limit != UINT64_MAX)
+        add_size(out, "limit", after->limit);
+    if (after->peak)
+        add_size(out, "peak", after->peak);
+    buf_addc(out, ')');
+}
+
+static void add_group(const struct oom_count *before, const struct oom_count *after,
+                      struct buf *out)
+{
+    buf_addf(out, "%s (oom_kill %llu -> %llu",
+             after->limit != UINT64_MAX
+                 ? "the cgroup's memory limit was hit"
+                 : "the kernel's out-of-memory killer ended processes of this cgroup",
+             (unsigned long long)before->group, (unsigned long long)after->group);
+    add_sizes(after, out);
+}
+
+/* Before Linux 4.13 version 1 did not count who died. */
+static void add_failcnt(const struct oom_count *before, const struct oom_count *after,
+                        struct buf *out)
+{
+    buf_addf(out,
+             "probably the cgroup's memory limit, which was hit (memory.failcnt %llu -> "
+             "%llu%s",
+             (unsigned long long)before->failcnt, (unsigned long long)after->failcnt,
+             after->is_under_oom ? ", under_oom" : "");
+    add_sizes(after, out);
+}
+
 char *oom_cause(const struct oom_count *before, const struct oom_count *after)
 {
     struct buf out;
     buf_init(&out, 0);
-    if (before->has_group && after->has_group && after->group > before->group) {
-        bool has_limit = after->limit != UINT64_MAX;
-        buf_addf(&out, "%s (oom_kill %llu -> %llu",
-                 has_limit ? "the cgroup's memory limit was hit"
-                           : "the kernel's out-of-memory killer ended processes of this cgroup",
-                 (unsigned long long)before->group, (unsigned long long)after->group);
-        if (has_limit)
-            add_size(&out, "limit", after->limit);
-        if (after->peak)
-            add_size(&out, "peak", after->peak);
-        buf_addc(&out, ')');
-    } else if (before->has_machine && after->has_machine && after->machine > before->machine) {
+    bool has_group = before->has_group && after->has_group;
+    if (has_grown(has_group, before->group, after->group))
+        add_group(before, after, &out);
+    else if (!has_group && before->has_failcnt && after->has_failcnt
+             && (after->failcnt > before->failcnt || after->is_under_oom))
+        add_failcnt(before, after, &out);
+    else if (has_grown(before->has_machine && after->has_machine, before->machine,
+                       after->machine))
         buf_addf(&out,
                  "the kernel's out-of-memory killer was at work on this machine (oom_kill %llu "
                  "-> %llu in /proc/vmstat)",
                  (unsigned long long)before->machine, (unsigned long long)after->machine);
-    } else {
-        buf_fini(&out);
-        return NULL;
-    }
-    return buf_steal(&out);
+    if (out.len)
+        return buf_steal(&out);
+    buf_fini(&out);
+    return NULL;
 }

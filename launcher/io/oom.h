@@ -8,10 +8,15 @@
 #include <stdint.h>
 
 struct oom_count {
-    bool has_group; /* group, limit and peak are known (cgroup v2, memory controller on) */
-    uint64_t group; /* oom_kill of memory.events of muster's own cgroup, those below included */
-    uint64_t limit; /* bytes, the tightest memory.max up to the root; UINT64_MAX = none */
-    uint64_t peak;  /* bytes; 0 = unknown (before Linux 5.19) */
+    bool has_group; /* group is known (the memory controller is on, in version 2 or 1) */
+    uint64_t group; /* oom_kill of muster's own cgroup: of memory.events, those below included;
+                       of version 1's memory.oom_control (Linux 4.13) */
+    uint64_t limit; /* bytes, the tightest memory.max up to the root, or version 1's
+                       memory.limit_in_bytes; UINT64_MAX = none */
+    uint64_t peak;  /* bytes; 0 = unknown (version 2 before Linux 5.19) */
+    bool has_failcnt;  /* version 1 only: failcnt and is_under_oom are known */
+    bool is_under_oom; /* memory is wanted right now that cannot be had */
+    uint64_t failcnt;  /* how often the limit was hit; not each time somebody dies of it */
     bool has_machine;
     uint64_t machine; /* oom_kill of /proc/vmstat: of the whole machine */
 };

@@ -81,6 +81,8 @@ static json_t *worker(const struct plan_view *v, const struct plan_env *env, con
                   json_text(v->facts->host), "gpus", gpus(v, r), "cpus", json_text(w->cpus));
     json_object_set_new(o, "mem_node",
                         w->cpus && w->mem_node >= 0 ? json_integer(w->mem_node) : json_null());
+    json_object_set_new(o, "wrapped", w->wrapped ? texts(w->wrapped) : json_null());
+    json_object_set_new(o, "owns_terminal", json_boolean(w->owns_terminal));
     json_object_set_new(o, "environment", environment(env, r));
     json_object_set_new(o, "stdout", log_file(dir, w->rank, "out"));
     json_object_set_new(o, "stderr", log_file(dir, w->rank, "err"));

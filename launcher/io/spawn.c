@@ -105,9 +105,17 @@ static void reset_signals(const struct spawn *s)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Every signal is blocked here, SIGTTOU too. */
+static bool has_group(const struct spawn *s)
+{
+    if (s->terminal < 0)
+        return setsid() >= 0;
+    return setpgid(0, 0) == 0 && (!s->is_foreground || tcsetpgrp(s->terminal, getpid()) == 0);
+}
+
 static bool is_set_up(const struct spawn *s)
 {
-    return setsid() >= 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0
+    return has_group(s) && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0
            && (s->in == STDIN_FILENO || dup2(s->in, STDIN_FILENO) >= 0)
            && dup2(s->out, STDOUT_FILENO) >= 0 && dup2(s->err, STDERR_FILENO) >= 0
            && setrlimit(RLIMIT_NOFILE, &s->nofile) == 0;
@@ -162,7 +170,7 @@ void spawn_init(struct spawn *s)
 {
     memset(s, 0, sizeof *s);
     s->parent = getpid();
-    s->mem_node = -1;
+    s->mem_node = s->terminal = -1;
     sigemptyset(&s->changed);
     for (int signo = 1; signo < NSIG; signo++) {
         struct sigaction now;

@@ -3,7 +3,8 @@
  * The only place that makes a process of a worker. By vfork: the child runs on muster's memory
  * until it has executed, so no page table is copied, and muster waits for it; between the two
  * only async-signal-safe calls are made (see docs/design/0006-vfork.md). The child gets its own
- * session (terminal signals reach it through muster alone), default signal dispositions, an
+ * session (terminal signals reach it through muster alone; one that owns the terminal gets a
+ * process group of muster's session instead), default signal dispositions, an
  * empty signal mask, the original limit of open files, and SIGKILL when muster dies. A failed
  * exec is reported through a pipe that all workers of a generation share.
  */
@@ -11,6 +12,7 @@
 #define MUSTER_LAUNCHER_IO_SPAWN_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -27,6 +29,8 @@ struct spawn {
     const char *path; /* what is executed; from spawn_find */
     char *const *argv, *const *envp;
     int in, out, err;              /* become 0, 1, 2; out and err above 2 */
+    int terminal;                  /* the controlling one that it owns; -1 = none */
+    bool is_foreground;            /* with terminal: its group becomes the foreground group */
     int exec_pipe;                 /* write end, close-on-exec, above 2 */
     uint32_t local_rank;           /* goes into a failure's record */
     struct rlimit nofile;          /* of the worker */
@@ -49,7 +53,8 @@ struct spawn_failure {
  * ERR_NOT_EXECUTABLE; free with free(). */
 char *spawn_find(const char *program, const struct facts *facts, struct err *e);
 
-/* Sets changed and parent to what this process is now, mem_node to -1 and the rest to zero.
+/* Sets changed and parent to what this process is now, mem_node and terminal to -1 and the rest
+ * to zero.
  */
 void spawn_init(struct spawn *s);
 

@@ -54,15 +54,27 @@ void watch_set_close(struct watch_set *set)
     close(set->fd);
 }
 
-int watch_start(struct watch_set *set, struct watch *w, int fd, void (*on_ready)(void *ctx),
-                void *ctx, struct err *e)
+static int start(struct watch_set *set, struct watch *w, int fd, uint32_t events,
+                 void (*on_ready)(void *ctx), void *ctx, struct err *e)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = w};
+    struct epoll_event event = {.events = events, .data.ptr = w};
     if (epoll_ctl(set->fd, EPOLL_CTL_ADD, fd, &event) < 0)
         return err_sys(e, errno, "cannot watch a descriptor");
     w->on_ready = on_ready;
     w->ctx = ctx;
     return 0;
+}
+
+int watch_start(struct watch_set *set, struct watch *w, int fd, void (*on_ready)(void *ctx),
+                void *ctx, struct err *e)
+{
+    return start(set, w, fd, EPOLLIN, on_ready, ctx, e);
+}
+
+int watch_start_writable(struct watch_set *set, struct watch *w, int fd,
+                         void (*on_ready)(void *ctx), void *ctx, struct err *e)
+{
+    return start(set, w, fd, EPOLLOUT, on_ready, ctx, e);
 }
 
 void watch_stop(struct watch_set *set, struct watch *w, int fd)

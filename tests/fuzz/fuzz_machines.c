@@ -457,6 +457,8 @@ static void make(struct fuzz *f, const uint8_t *head)
     f->nworkers = 1 + head[1] % WORKERS_MAX;
     setup_init(&f->setup, f->nworkers);
     f->setup.options.max_restarts = head[0] / NODES_MAX % 4;
+    f->setup.options.restart_delay_ms = head[3] & 4 ? 700 : 0;
+    f->setup.options.min_uptime_ms = head[3] & 8 ? 5000 : 0;
     f->setup.options.is_plan = head[0] >= 0xc0;
     f->setup.options.grace_ms = head[2] % 4 ? (uint64_t)head[2] * 100 : 0;
     f->setup.options.timeout_ms = head[3] & 2 ? (uint64_t)head[3] * 100 : 0;

@@ -17,6 +17,7 @@ void setup_init(struct setup *s, uint32_t nproc)
                                   .grace_ms = 25000,
                                   .prefix = "none",
                                   .job_id = "job",
+                                  .restart_delay_max_ms = 30000,
                                   .program = argv};
     s->facts = (struct facts){.host = "host",
                               .environment = environment,

@@ -13,8 +13,8 @@ struct setup {
     struct inventory inventory; /* nobody has a GPU */
 };
 
-/* nproc workers on each node, grace 25 s, no restart, no time limit, a program "./worker".
- * Points into itself: not to be copied. */
+/* nproc workers on each node, grace 25 s, no restart, no wait before one, no time limit, a
+ * program "./worker". Points into itself: not to be copied. */
 void setup_init(struct setup *s, uint32_t nproc);
 
 #endif

@@ -551,6 +551,10 @@ static void make_world(struct world *w)
     const struct sim_config *c = w->config;
     setup_init(&w->setup, c->workers);
     w->setup.options.max_restarts = c->max_restarts;
+    w->setup.options.restart_delay_ms = c->restart_delay_ms;
+    w->setup.options.origin[OPTION_RESTART_DELAY] =
+        c->restart_delay_ms ? ORIGIN_COMMAND_LINE : ORIGIN_DEFAULT;
+    w->setup.options.min_uptime_ms = c->min_uptime_ms;
     w->setup.options.grace_ms = c->grace_ms;
     w->setup.options.timeout_ms = c->timeout_ms;
     w->random = c->seed;
@@ -581,6 +585,8 @@ static bool has_slow_agent(const struct sim_config *c)
 static uint64_t bound_ms(const struct sim_config *c)
 {
     uint64_t bound = 60000 + (c->max_restarts + 1) * (c->run_ms + c->grace_ms + 60000);
+    if (c->restart_delay_ms)
+        bound += c->max_restarts * 30000; /* the longest wait */
     for (size_t i = 0; i < c->nfaults; i++) {
         const struct sim_fault *f = &c->faults[i];
         if (f->kind == SIM_FREEZE || f->kind == SIM_BLOCK || f->kind == SIM_AGENT_SLOW

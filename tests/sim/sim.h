@@ -59,6 +59,7 @@ struct sim_config {
     uint32_t nodes, workers;
     uint64_t seed;
     uint32_t max_restarts;
+    uint64_t restart_delay_ms, min_uptime_ms;
     uint64_t grace_ms, timeout_ms, run_ms; /* run: how long a worker works */
     struct sim_fault faults[SIM_FAULTS_MAX];
     size_t nfaults;

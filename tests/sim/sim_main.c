@@ -164,6 +164,11 @@ static int restarts(struct request *r)
         c.faults[c.nfaults++] = (struct sim_fault){SIM_EXIT, g % c.nodes, g % c.workers,
                                                    g,        100 * g,     10 + (uint64_t)g};
     int rc = expect(r, &c, VERDICT_WORKER, 14);
+    c.restart_delay_ms = 2000; /* the same with waits, up to 16 s */
+    rc |= expect(r, &c, VERDICT_WORKER, 14);
+    c.min_uptime_ms = 5000; /* all of these fail at start: the third is the last */
+    rc |= expect(r, &c, VERDICT_WORKER, 12);
+    c.restart_delay_ms = c.min_uptime_ms = 0;
     c.faults[2].arg = 93; /* and one that asks not to be started again */
     return rc | expect(r, &c, VERDICT_WORKER, 93);
 }
@@ -240,6 +245,8 @@ static int alone(struct request *r)
         uint64_t state = seed;
         struct sim_config c = make_config(r, seed);
         c.max_restarts = (uint32_t)draw(&state, 3);
+        c.restart_delay_ms = seed % 3 ? 0 : 1 + seed * 37 % 5000;
+        c.min_uptime_ms = seed % 5 ? 0 : 3000;
         for (uint64_t n = 1 + draw(&state, 3); n > 0; n--)
             c.faults[c.nfaults++] =
                 make_fault(kinds[draw(&state, sizeof kinds / sizeof kinds[0])], &c, &state);
@@ -260,6 +267,8 @@ static int sweep(struct request *r)
         c.max_restarts = (uint32_t)draw(&state, 3);
         c.grace_ms = draw(&state, 4) ? 25000 : draw(&state, 3) * 1000;
         c.timeout_ms = draw(&state, 6) ? 0 : 1 + draw(&state, 25000);
+        c.restart_delay_ms = seed % 3 ? 0 : 1 + seed * 37 % 5000;
+        c.min_uptime_ms = seed % 5 ? 0 : 3000;
         for (uint64_t n = 1 + draw(&state, 4); n > 0; n--) {
             enum sim_fault_kind kind = (enum sim_fault_kind)draw(&state, SIM_FAULT_COUNT);
             struct sim_fault f = make_fault(kind, &c, &state);

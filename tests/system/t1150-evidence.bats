@@ -211,3 +211,20 @@ P
   [[ $stderr == *"core dumped"* ]] || skip "no core was dumped"
   expect_in "$stderr" "kernel.core_pattern"
 }
+
+@test "a reader of --events that does not read holds up nothing" {
+  mkfifo ev
+  exec 7<>ev
+  head -c 65536 /dev/zero >&7 # full: not one event fits
+  run_muster -n 4 --events ev sh -c '[ "$RANK" = 1 ] && exit 5; exec sleep 60'
+  exec 7>&-
+  expect_status 5
+  expect_in "$stderr" "nobody reads them"
+  expect_in "$stderr" "rank 1 failed first"
+}
+
+@test "--events into a pipe that nobody has opened yet does not hold up the start" {
+  mkfifo ev
+  run_muster -n 1 --events ev true
+  expect_status 0
+}

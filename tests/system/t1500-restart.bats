@@ -66,7 +66,7 @@ W
 }
 
 @test "the time limit is the job's, not the attempt's" {
-  run_muster -n 1 --max-restarts 100000 --timeout 1 sh -c 'sleep 0.05; exit 1'
+  run_muster -n 1 --max-restarts 100000 --restart-delay 0 --timeout 1 sh -c 'sleep 0.05; exit 1'
   expect_status 124
   no_leftovers
 }
@@ -85,7 +85,7 @@ case $TORCHELASTIC_RESTART_COUNT in
 esac
 exit 1
 W
-  run_muster -n 1 --max-restarts 200 ./w
+  run_muster -n 1 --max-restarts 200 --restart-delay 0 ./w
   expect_status 0
   # what is just being opened or closed may differ
   [[ $(<fds.102) -lt $(($(<fds.2) + 10)) ]]

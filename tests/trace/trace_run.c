@@ -3,7 +3,8 @@
  * read before they are committed.
  *
  * A trace: '#' comments; one line "machine job|node KEY=NUMBER..." (nodes, nproc, plan,
- * max_restarts, grace_ms, timeout_ms, beat_ms); then steps, each ended by an empty line:
+ * max_restarts, grace_ms, timeout_ms, beat_ms, restart_delay_ms, restart_delay_max_ms,
+ * min_uptime_ms, no_restart_code); then steps, each ended by an empty line:
  * events as event_parse reads them, "----", and the effects of all of them as effect_format
  * prints them. After the effects comes "deadline MS" if it has changed ("-" = none), and how it
  * ended once it has.
@@ -23,6 +24,7 @@ enum { LINES_MAX = 64 }; /* events of one step */
 
 struct run {
     struct setup setup;
+    char code[16];
     struct job *job; /* one of the two */
     struct node *node;
     uint64_t deadline_ms;
@@ -40,6 +42,25 @@ static void fail(const char *what, const char *line)
 {
     fprintf(stderr, "trace: %s: %s\n", what, line);
     exit(1);
+}
+
+static bool restart_set(struct run *r, struct str key, uint64_t v)
+{
+    struct options *opt = &r->setup.options;
+    if (str_eq(key, "restart_delay_ms")) {
+        opt->restart_delay_ms = v;
+        opt->origin[OPTION_RESTART_DELAY] = ORIGIN_COMMAND_LINE;
+    } else if (str_eq(key, "restart_delay_max_ms")) {
+        opt->restart_delay_max_ms = v;
+    } else if (str_eq(key, "min_uptime_ms")) {
+        opt->min_uptime_ms = v;
+    } else if (str_eq(key, "no_restart_code")) {
+        snprintf(r->code, sizeof r->code, "%u", (unsigned)v);
+        opt->no_restart_codes = r->code;
+    } else {
+        return false;
+    }
+    return true;
 }
 
 static void machine_set(struct run *r, struct str key, uint64_t v, uint64_t *nodes,
@@ -60,7 +81,7 @@ static void machine_set(struct run *r, struct str key, uint64_t v, uint64_t *nod
         opt->grace_ms = v;
     else if (str_eq(key, "timeout_ms"))
         opt->timeout_ms = v;
-    else
+    else if (!restart_set(r, key, v))
         fail("unknown key of a machine", key.p);
 }
 

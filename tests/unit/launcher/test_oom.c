@@ -64,6 +64,59 @@ static void a_limit_of_a_parent(void **state)
     free(text);
 }
 
+static void version_1_counts_kills(void **state)
+{
+    (void)state;
+    struct oom_count before, after;
+    shell("rm -rf sys proc; mkdir -p proc/self sys/fs/cgroup/memory/a && "
+          "printf '9:cpu,cpuacct:/x\\n4:hugetlb,memory:/a\\n' >proc/self/cgroup && cd "
+          "sys/fs/cgroup/memory/a && printf 'oom_kill_disable 0\\nunder_oom 0\\noom_kill 1\\n' "
+          ">memory.oom_control && echo 5 >memory.failcnt && echo 104857600 "
+          ">memory.limit_in_bytes && echo 104333312 >memory.max_usage_in_bytes");
+    oom_count_read(root, &before);
+    assert_true(before.has_group && before.has_failcnt && !before.is_under_oom);
+    assert_int_equal(before.group, 1);
+    shell("cd sys/fs/cgroup/memory/a && echo 900 >memory.failcnt");
+    oom_count_read(root, &after);
+    assert_null(oom_cause(&before, &after)); /* memory was found after all */
+    shell("cd sys/fs/cgroup/memory/a && printf 'under_oom 0\\noom_kill 2\\n' "
+          ">memory.oom_control");
+    oom_count_read(root, &after);
+    char *text = oom_cause(&before, &after);
+    assert_string_equal(text, "the cgroup's memory limit was hit (oom_kill 1 -> 2, limit 100.0 "
+                              "MiB, peak 99.5 MiB)");
+    free(text);
+}
+
+static void an_old_version_1_counts_only_hits(void **state)
+{
+    (void)state;
+    struct oom_count before, after;
+    /* the path is the host's; the container's cgroup is mounted as the root */
+    shell("rm -rf sys proc; mkdir -p proc/self sys/fs/cgroup/memory && "
+          "printf '4:memory:/docker/abc\\n' >proc/self/cgroup && cd sys/fs/cgroup/memory && "
+          "printf 'oom_kill_disable 0\\nunder_oom 0\\n' >memory.oom_control && echo 5 "
+          ">memory.failcnt && echo 9223372036854771712 >memory.limit_in_bytes");
+    oom_count_read(root, &before);
+    assert_false(before.has_group);
+    assert_int_equal(before.limit, UINT64_MAX);
+    assert_null(oom_cause(&before, &before));
+    shell("cd sys/fs/cgroup/memory && printf 'under_oom 1\\n' >memory.oom_control && echo "
+          "1073741824 >memory.limit_in_bytes");
+    oom_count_read(root, &after);
+    char *text = oom_cause(&before, &after);
+    assert_string_equal(text, "probably the cgroup's memory limit, which was hit "
+                              "(memory.failcnt 5 -> 5, under_oom, limit 1.0 GiB)");
+    free(text);
+    shell("cd sys/fs/cgroup/memory && printf 'under_oom 0\\n' >memory.oom_control && echo 8 "
+          ">memory.failcnt");
+    oom_count_read(root, &after);
+    text = oom_cause(&before, &after);
+    assert_string_equal(text, "probably the cgroup's memory limit, which was hit "
+                              "(memory.failcnt 5 -> 8, limit 1.0 GiB)");
+    free(text);
+}
+
 static void without_a_limit_it_was_the_machine(void **state)
 {
     (void)state;
@@ -106,6 +159,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_of_a_parent),
+        cmocka_unit_test(version_1_counts_kills),
+        cmocka_unit_test(an_old_version_1_counts_only_hits),
         cmocka_unit_test(without_a_limit_it_was_the_machine),
         cmocka_unit_test(the_machines_counter_is_second_best),
         cmocka_unit_test(what_cannot_be_read_is_unknown),
