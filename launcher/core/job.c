@@ -5,7 +5,9 @@
 
 #include "base/mem.h"
 #include "launcher/core/note.h"
+#include "launcher/core/notice.h"
 #include "launcher/core/plan.h"
+#include "launcher/core/survey.h"
 
 /*            all HELLO           all READY            a failure, a signal
  *   JOIN ---------------> START -----------> RUN ---------------------------> STOP ---> DONE
@@ -13,18 +15,18 @@
  *     |                   ^  |                |   all REAPED, nothing failed     |       ^
  *     | refused           |  | refused        '----------------------------------|-------|
  *     '-------------------|--'------------------------------------------------>  |       |
+ *                         |                 LOOK: a hang, the time limit; all nodes  |    |
+ *                         |                 have told their stacks ----------------> |    |
  *                         '-------------- a restart is left ---------------------'       |
  *                                                 every node REAPED or lost, no restart -'
  */
-enum job_state { JOB_JOIN, JOB_START, JOB_RUN, JOB_STOP, JOB_DONE, JOB_STATE_COUNT };
+enum job_state { JOB_JOIN, JOB_START, JOB_RUN, JOB_LOOK, JOB_STOP, JOB_DONE, JOB_STATE_COUNT };
 
 #define TO(state) (1u << JOB_##state)
 static const unsigned allowed[] = {
-    [JOB_JOIN] = TO(START) | TO(STOP),
-    [JOB_START] = TO(RUN) | TO(STOP) | TO(DONE),
-    [JOB_RUN] = TO(STOP) | TO(DONE),
-    [JOB_STOP] = TO(START) | TO(DONE),
-    [JOB_DONE] = 0,
+    [JOB_JOIN] = TO(START) | TO(STOP),          [JOB_START] = TO(RUN) | TO(STOP) | TO(DONE),
+    [JOB_RUN] = TO(LOOK) | TO(STOP) | TO(DONE), [JOB_LOOK] = TO(STOP),
+    [JOB_STOP] = TO(START) | TO(DONE),          [JOB_DONE] = 0,
 };
 static_assert(sizeof allowed / sizeof allowed[0] == JOB_STATE_COUNT, "one row a state");
 
@@ -60,6 +62,7 @@ struct job_node {
     uint32_t slots;
     char *host;
     uint64_t last_heard_ms;
+    bool is_silent; /* none of its workers has written anything for the limit */
     struct order order;
 };
 
@@ -75,9 +78,12 @@ struct job {
     uint16_t port;
     uint64_t beat_ms, next_beat_check_ms, time_limit_at_ms, state_deadline_ms, join_limit_ms;
     uint64_t generation_at_ms, stop_at_ms, gone_after_ms;
-    int stop_signo;   /* what the workers were sent */
-    int ninterrupts;  /* SIGINT or SIGQUIT so far */
-    bool is_user_end; /* a signal or a time limit: no restart */
+    int stop_signo;       /* what the workers were sent */
+    int ninterrupts;      /* SIGINT so far */
+    bool is_user_end;     /* a signal or a time limit: no restart */
+    struct notice notice; /* of --preempt-signal */
+    struct survey survey;
+    struct buf line; /* what the survey has found, referenced by notes */
     struct verdict verdict;
 };
 
@@ -96,7 +102,9 @@ struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms
     j->nodes = mem_alloc(nnodes, sizeof *j->nodes);
     j->beat_ms = beat_ms;
     j->next_beat_check_ms = j->time_limit_at_ms = j->state_deadline_ms = UINT64_MAX;
-    j->join_limit_ms = UINT64_MAX;
+    j->join_limit_ms = j->survey.deadline_ms = UINT64_MAX;
+    notice_parse(opt->preempt_signal, &j->notice);
+    buf_init(&j->line, 0);
     return j;
 }
 
@@ -109,6 +117,8 @@ void job_free(struct job *j)
     free(j->nodes);
     free(j->ranks);
     free(j->addr);
+    survey_fini(&j->survey);
+    buf_fini(&j->line);
     verdict_fini(&j->verdict);
     free(j);
 }
@@ -122,7 +132,8 @@ uint64_t job_deadline(const struct job *j)
 {
     if (j->state == JOB_DONE)
         return UINT64_MAX;
-    return least(least(j->next_beat_check_ms, j->time_limit_at_ms), j->state_deadline_ms);
+    uint64_t due_ms = least(j->next_beat_check_ms, j->time_limit_at_ms);
+    return least(least(due_ms, j->state_deadline_ms), j->survey.deadline_ms);
 }
 
 bool job_done(const struct job *j)
@@ -133,6 +144,11 @@ bool job_done(const struct job *j)
 const struct verdict *job_verdict(const struct job *j)
 {
     return &j->verdict;
+}
+
+const struct seen *job_seen(const struct job *j)
+{
+    return j->survey.ranks;
 }
 
 const struct job_rank *job_ranks(const struct job *j, uint32_t *n)
@@ -164,19 +180,29 @@ static struct frame *send(struct job *j, struct effects *fx, uint32_t node,
 
 /* ---- stopping ---- */
 
+/* Workers get notice of the end where muster was asked for it politely. */
+static struct notice notice_of(const struct job *j, int signo, uint64_t grace_ms)
+{
+    bool is_asked = j->verdict.kind == VERDICT_SIGNAL && j->verdict.signo == SIGNAL_TERM
+                    && signo == SIGNAL_TERM && grace_ms;
+    return is_asked ? j->notice : (struct notice){0};
+}
+
 /* Who is alive and waits for a reader of its output is waited for, unless the user wants out:
  * only then there is a deadline. A node that went silent is found by its beats. */
 static void send_stop(struct job *j, struct effects *fx, int signo, uint64_t grace_ms,
                       uint64_t now_ms)
 {
+    struct notice notice = notice_of(j, signo, grace_ms);
     if (j->is_user_end)
-        j->state_deadline_ms = now_ms + grace_ms + STOP_SLACK_MS;
+        j->state_deadline_ms = now_ms + notice.ms + grace_ms + STOP_SLACK_MS;
     for (uint32_t i = 0; i < j->nnodes; i++) {
         if (j->nodes[i].status == NODE_REAPED || j->nodes[i].status == NODE_LOST)
             continue;
         struct frame *frame = send(j, fx, i, FRAME_STOP);
         frame->u.stop.signo = signo;
         frame->u.stop.grace_ms = grace_ms;
+        frame->u.stop.notice = notice;
         frame->u.stop.is_final = j->is_user_end;
     }
 }
@@ -185,10 +211,17 @@ static void finish_generation(struct job *j, uint64_t now_ms, struct effects *fx
 
 static void stop(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
+    j->stop_signo =
+        j->state == JOB_LOOK && !j->nalive ? 0 : signo; /* nobody is left to get it */
     move(j, JOB_STOP);
-    j->stop_signo = signo;
     j->stop_at_ms = now_ms;
     note_add(fx, NOTE_STOPPING)->number = signo;
+    struct notice notice = notice_of(j, signo, j->opt->grace_ms);
+    if (notice.ms) {
+        struct note *note = note_add(fx, NOTE_PREEMPTED);
+        note->number = notice.signo;
+        note->rank = (uint32_t)(notice.ms / 1000);
+    }
     effects_add(fx, FX_STORE_GATE);
     send_stop(j, fx, signo, j->opt->grace_ms, now_ms);
     for (uint32_t i = 0; i < j->nnodes; i++) { /* who never joined has nothing to reap */
@@ -218,8 +251,79 @@ static void end_with(struct job *j, enum verdict_kind kind, int signo, const str
         if (err)
             j->verdict.err = *err;
     }
-    if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN)
+    if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN
+        || j->state == JOB_LOOK)
         stop(j, kind == VERDICT_SIGNAL ? stop_signal(signo) : SIGNAL_TERM, now_ms, fx);
+}
+
+/* ---- looking at ranks ---- */
+
+static void survey_check(struct job *j, uint64_t now_ms, struct effects *fx);
+
+static void survey_ask(struct job *j, bool may_abort, uint64_t now_ms, struct effects *fx)
+{
+    survey_begin(&j->survey, may_abort, now_ms);
+    for (uint32_t i = 0; i < j->nnodes; i++) {
+        if (j->nodes[i].status != NODE_RUNNING)
+            continue;
+        survey_await(&j->survey, i);
+        send(j, fx, i, FRAME_STACKS)->u.stacks.may_abort = may_abort;
+    }
+    survey_check(j, now_ms, fx);
+}
+
+/* The job is about to end by a limit of the user's: before anything is killed, all ranks are
+ * looked at. A survey that is under way (SIGQUIT) is as good. */
+static void look(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    move(j, JOB_LOOK);
+    if (!j->survey.is_running)
+        survey_ask(j, false, now_ms, fx);
+}
+
+static bool is_unexplained(const struct job *j)
+{
+    return (j->verdict.kind == VERDICT_HANG || j->verdict.kind == VERDICT_TIME_LIMIT)
+           && !j->verdict.differs;
+}
+
+/* What the survey has found goes into the verdict of a job that ends by it, else it is said. */
+static void survey_conclude(struct job *j, struct effects *fx)
+{
+    struct maybe_u64 rank;
+    buf_reset(&j->line);
+    stack_compare(j->survey.ranks, j->survey.nranks, &rank, &j->line);
+    if (is_unexplained(j)) {
+        j->verdict.differs = j->line.len ? mem_strdup(buf_str(&j->line)) : NULL;
+        j->verdict.odd_rank = rank;
+        j->verdict.stacks = mem_strdup(j->survey.file);
+    } else if (j->line.len) {
+        note_add(fx, NOTE_SEEN)->text = buf_str(&j->line);
+    }
+}
+
+static void survey_check(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    if (!survey_is_over(&j->survey, now_ms))
+        return;
+    if (j->state == JOB_LOOK && !j->survey.may_abort) {
+        survey_ask(j, true, now_ms, fx);
+        return;
+    }
+    survey_conclude(j, fx);
+    if (j->state == JOB_LOOK)
+        stop(j, SIGNAL_TERM, now_ms, fx);
+}
+
+static void on_quit(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    if (j->state != JOB_RUN && j->state != JOB_STOP) {
+        if (j->state != JOB_LOOK)
+            note_add(fx, NOTE_NOTHING_RUNS);
+        return;
+    }
+    if (!j->survey.is_running)
+        survey_ask(j, false, now_ms, fx);
 }
 
 /* ---- starting ---- */
@@ -240,8 +344,10 @@ static void start_generation(struct job *j, struct effects *fx)
     j->stop_signo = 0;
     free(j->ranks);
     j->ranks = mem_alloc(j->nranks, sizeof *j->ranks);
+    survey_reset(&j->survey, j->nnodes, j->nranks);
     for (uint32_t i = 0; i < j->nnodes; i++) {
         name_ranks(j, i);
+        j->nodes[i].is_silent = false;
         j->nodes[i].status = NODE_JOINED;
         j->nodes[i].order.generation = j->generation;
         send(j, fx, i, FRAME_PLAN)->u.plan.order = &j->nodes[i].order;
@@ -286,13 +392,14 @@ static void run(struct job *j, uint64_t now_ms, struct effects *fx)
 static bool may_restart(const struct job *j, struct effects *fx)
 {
     const struct verdict *v = &j->verdict;
-    if (v->kind != VERDICT_WORKER || j->is_user_end || j->generation >= j->opt->max_restarts
+    bool is_theirs = v->kind == VERDICT_WORKER || v->kind == VERDICT_HANG;
+    if (!is_theirs || j->is_user_end || j->generation >= j->opt->max_restarts
         || v->end.kind == END_EXEC)
         return false;
     for (uint32_t i = 0; i < j->nnodes; i++)
         if (j->nodes[i].status == NODE_LOST) /* nobody replaces a lost node yet */
             return false;
-    if (v->end.kind != END_EXIT || v->end.code != EXIT_NO_RESTART)
+    if (v->kind == VERDICT_HANG || v->end.kind != END_EXIT || v->end.code != EXIT_NO_RESTART)
         return true;
     note_add(fx, NOTE_NO_RESTART_CODE)->rank = v->rank;
     return false;
@@ -339,7 +446,13 @@ static void node_is_over(struct job *j, uint32_t node, enum node_status status, 
         return;
     n->status = status;
     j->nreaped++;
-    if (j->nreaped == j->nnodes && (j->state == JOB_RUN || j->state == JOB_STOP))
+    survey_told(&j->survey, node, NULL);
+    survey_check(j, now_ms, fx);
+    if (j->nreaped < j->nnodes)
+        return;
+    if (j->state == JOB_LOOK) /* nobody is left to be looked at */
+        stop(j, SIGNAL_TERM, now_ms, fx);
+    else if (j->state == JOB_RUN || j->state == JOB_STOP)
         finish_generation(j, now_ms, fx);
 }
 
@@ -415,7 +528,7 @@ static void on_exited(struct job *j, uint32_t node, const struct frame *frame, u
     if (!rank || rank->has_ended)
         return;
     rank->has_ended = true;
-    rank->was_stopped = j->state == JOB_STOP;
+    rank->was_stopped = j->state == JOB_STOP || j->state == JOB_LOOK;
     rank->end = frame->u.exited.end;
     rank->after_ms = now_ms - j->generation_at_ms;
     j->nalive -= rank->pid != 0;
@@ -433,6 +546,40 @@ static void on_started(struct job *j, uint32_t node, const struct frame *frame)
         return;
     rank->pid = frame->u.started.pid;
     j->nalive++;
+}
+
+static bool are_all_silent(const struct job *j)
+{
+    for (uint32_t i = 0; i < j->nnodes; i++)
+        if (j->nodes[i].status == NODE_RUNNING && !j->nodes[i].is_silent)
+            return false;
+    return true;
+}
+
+/* One rank without a heartbeat is enough; of silence there is none before every node has it. */
+static void on_hung(struct job *j, uint32_t node, const struct hang *hang, uint64_t now_ms,
+                    struct effects *fx)
+{
+    struct job_node *n = &j->nodes[node];
+    struct job_rank *rank = find_rank(j, node, hang->local_rank);
+    if (hang->kind != HANG_HEARTBEAT)
+        n->is_silent = hang->kind == HANG_SILENCE;
+    if (j->state != JOB_RUN || j->verdict.kind != VERDICT_OK || hang->kind == HANG_NONE
+        || (hang->kind == HANG_SILENCE && !are_all_silent(j))
+        || (hang->kind == HANG_HEARTBEAT && (!rank || rank->has_ended)))
+        return;
+    j->verdict.kind = VERDICT_HANG;
+    j->verdict.hang = hang->kind;
+    j->verdict.quiet_ms = hang->quiet_ms;
+    j->verdict.after_ms = now_ms - j->generation_at_ms;
+    if (hang->kind == HANG_HEARTBEAT) {
+        j->verdict.rank = n->order.first_rank + hang->local_rank;
+        j->verdict.local_rank = hang->local_rank;
+        j->verdict.node = node;
+        j->verdict.pid = rank->pid;
+        j->verdict.host = mem_strdup(n->host);
+    }
+    look(j, now_ms, fx);
 }
 
 static void on_frame(struct job *j, uint32_t node, const struct frame *frame, uint64_t now_ms,
@@ -465,8 +612,24 @@ static void on_frame(struct job *j, uint32_t node, const struct frame *frame, ui
         if (is_current)
             node_is_over(j, node, NODE_REAPED, now_ms, fx);
         return;
+    case FRAME_HUNG:
+        if (is_current)
+            on_hung(j, node, &frame->u.hung, now_ms, fx);
+        return;
+    case FRAME_STACK:
+        if (is_current && frame->u.stack.local_rank < j->nodes[node].order.nworkers)
+            survey_take(&j->survey, j->nodes[node].order.first_rank + frame->u.stack.local_rank,
+                        &frame->u.stack.facts);
+        return;
+    case FRAME_STACKED:
+        if (is_current) {
+            survey_told(&j->survey, node, frame->u.stacked.file);
+            survey_check(j, now_ms, fx);
+        }
+        return;
     case FRAME_BEAT:
         return;
+    case FRAME_STACKS:
     case FRAME_PLAN:
     case FRAME_START:
     case FRAME_SIGNAL:
@@ -501,7 +664,7 @@ static void relay(struct job *j, int signo, struct effects *fx)
 static void on_end_signal(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
     /* A key pressed again. A closed terminal may send SIGHUP twice without anybody's will. */
-    bool is_key = signo == SIGNAL_INT || signo == SIGNAL_QUIT;
+    bool is_key = signo == SIGNAL_INT;
     bool is_again = is_key && j->ninterrupts > 0;
     j->ninterrupts += is_key;
     j->is_user_end = true;
@@ -525,6 +688,9 @@ static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects 
     case SIGNAL_USR2:
         relay(j, signo, fx);
         return;
+    case SIGNAL_QUIT:
+        on_quit(j, now_ms, fx);
+        return;
     case SIGNAL_TSTP: /* a process of another session ignores SIGTSTP */
         relay(j, SIGNAL_STOP, fx);
         effects_add(fx, FX_SUSPEND);
@@ -543,7 +709,7 @@ static void on_node_lost(struct job *j, uint32_t node, const struct err *err, ui
     if (node >= j->nnodes || j->nodes[node].status == NODE_LOST)
         return;
     bool was_over = j->nodes[node].status == NODE_REAPED;
-    if (was_over && (j->state == JOB_RUN || j->state == JOB_STOP)) {
+    if (was_over && (j->state == JOB_RUN || j->state == JOB_LOOK || j->state == JOB_STOP)) {
         j->nodes[node].status = NODE_LOST; /* it had nothing left to do */
         return;
     }
@@ -554,6 +720,7 @@ static void on_node_lost(struct job *j, uint32_t node, const struct err *err, ui
         if (j->verdict.kind == VERDICT_OK)
             j->verdict.node = node;
         j->nodes[node].status = NODE_LOST;
+        survey_told(&j->survey, node, NULL);
         j->nreaped += !was_over;
         end_with(j, VERDICT_NODE_LOST, 0, &e, now_ms, fx);
         return;
@@ -624,8 +791,13 @@ static void on_time_limit(struct job *j, uint64_t now_ms, struct effects *fx)
     j->is_user_end = true;
     if (j->state == JOB_STOP)
         send_stop(j, fx, SIGNAL_TERM, j->opt->grace_ms, now_ms);
-    else
+    else if (j->state == JOB_RUN && j->verdict.kind == VERDICT_OK) {
+        j->verdict.kind = VERDICT_TIME_LIMIT;
+        j->verdict.after_ms = now_ms - j->generation_at_ms;
+        look(j, now_ms, fx);
+    } else if (j->state != JOB_LOOK) {
         end_with(j, VERDICT_TIME_LIMIT, 0, NULL, now_ms, fx);
+    }
 }
 
 static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
@@ -641,6 +813,7 @@ static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
         on_time_limit(j, now_ms, fx);
     if (now_ms >= j->state_deadline_ms)
         on_state_deadline(j, now_ms, fx);
+    survey_check(j, now_ms, fx);
 }
 
 void job_step(struct job *j, const struct event *ev, struct effects *out)
@@ -677,6 +850,10 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
     case EV_OUTPUT_BLOCKED:
     case EV_OUTPUT_FLOWING:
     case EV_SWEPT:
+    case EV_NOTIFY:
+    case EV_LOOKED:
+    case EV_STACK:
+    case EV_STACKED:
     case EVENT_TYPE_COUNT:
         return; /* a node's */
     }
