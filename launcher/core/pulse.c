@@ -7,7 +7,8 @@
 #include "launcher/core/notify_parse.h"
 
 struct beat {
-    uint64_t last_ms, due_ms; /* due: UINT64_MAX = nothing is due */
+    uint64_t last_ms;          /* its last sign of life */
+    uint64_t since_ms, due_ms; /* since when it is waited for, until when; UINT64_MAX = not */
     struct maybe_u64 step;
     uint64_t section_ms; /* own limit of the open section, 0 = none */
     bool is_alive, has_beaten, is_told;
@@ -45,6 +46,7 @@ static void set_due(const struct pulse *p, struct beat *b, uint64_t from_ms)
 {
     uint64_t limit = b->section[0] && b->section_ms ? b->section_ms : p->heartbeat_ms;
     bool is_due = p->heartbeat_ms && b->is_alive && b->has_beaten;
+    b->since_ms = from_ms;
     b->due_ms = is_due ? from_ms + limit : UINT64_MAX;
 }
 
@@ -164,7 +166,7 @@ bool pulse_hung(struct pulse *p, uint64_t now_ms, struct hang *hang)
     if (late) {
         late->is_told = true;
         *hang =
-            (struct hang){HANG_HEARTBEAT, (uint32_t)(late - p->beats), now_ms - late->last_ms};
+            (struct hang){HANG_HEARTBEAT, (uint32_t)(late - p->beats), now_ms - late->since_ms};
         return true;
     }
     if (now_ms < p->silence_due_ms)

@@ -9,7 +9,7 @@ enum { LOOK_LIMIT_MS = 15000, ABORT_LIMIT_MS = 8000 };
 
 void survey_fini(struct survey *s)
 {
-    for (uint32_t i = 0; i < s->nranks; i++)
+    for (uint32_t i = 0; s->ranks && i < s->nranks; i++)
         seen_fini(&s->ranks[i]);
     free(s->ranks);
     free(s->is_awaited);
