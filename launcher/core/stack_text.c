@@ -114,13 +114,22 @@ static bool parse_faulthandler(struct str line, struct stack_frame *f)
     return true;
 }
 
-/* "__GI___clock_nanosleep" is "clock_nanosleep" to who calls it. */
+static struct str without(struct str s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return str_starts(s, prefix) ? (struct str){s.p + n, s.n - n} : s;
+}
+
+/* "__GI___libc_read" and "read@@GLIBC_2.2" are "read" to who calls it. */
 static struct str public_name(struct str s)
 {
-    if (str_starts(s, "__GI_"))
-        s = (struct str){s.p + 5, s.n - 5};
+    struct str rest;
+    s = without(s, "__GI_");
     while (s.n && *s.p == '_')
         s = (struct str){s.p + 1, s.n - 1};
+    s = without(s, "libc_");
+    cut(&s, '@', &rest);
+    cut(&s, '.', &rest);
     return s;
 }
 
@@ -156,11 +165,22 @@ static bool parse_frame(enum stack_format format, struct str line, struct stack_
 
 /* ---- in a few words ---- */
 
+/* What locks and waits are made of in glibc and CPython. */
+static bool is_plumbing(struct str name)
+{
+    static const char *const prefixes[] = {"futex_",   "do_futex", "new_sem_", "lll_",
+                                           "pthread_", "PyThread", "PyEval",   "acquire_timed"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        if (str_starts(name, prefixes[i]))
+            return true;
+    return false;
+}
+
 /* Whether the frame is a library's, so that who called it says more. */
 static bool is_library(enum stack_format format, const struct stack_frame *f)
 {
     if (format == STACK_EU_STACK || format == STACK_GDB)
-        return str_starts(f->name, "libc_") || str_starts(f->name, "PyEval");
+        return is_plumbing(f->name);
     return find_in(f->file, "/lib/python") || find_in(f->file, "-packages/")
            || str_starts(f->file, "<frozen") || str_starts(f->file, "torch/")
            || str_starts(f->file, "threading.py");

@@ -294,10 +294,9 @@ static void silence(void **state)
     const struct options opt = options();
     char *text = report_after(&opt, lines);
     assert_string_equal(
-        text,
-        "muster: no rank has written anything for 29.500 s (--silence-timeout)\n"
-        "  stopped by muster: 4 workers (SIGTERM), all gone after 0.001 s\n"
-        "  exit status 124\n");
+        text, "muster: no rank has written anything for 29.500 s (--silence-timeout)\n"
+              "  stopped by muster: 4 workers (SIGTERM), all gone after 0.001 s\n"
+              "  exit status 124\n");
     free(text);
 }
 
