@@ -13,7 +13,6 @@ enum { MESSAGES_PER_ROUND = 64 }; /* a flood does not keep muster from its other
 
 struct notify {
     int fd;
-    struct watch_set *watches;
     struct watch watch;
     struct notify_events events;
     char address[sizeof(struct sockaddr_un)];
@@ -93,7 +92,6 @@ struct notify *notify_open(struct watch_set *watches, const struct notify_events
                            struct err *e)
 {
     struct notify *n = mem_alloc(1, sizeof *n);
-    n->watches = watches;
     n->events = *events;
     if (open_socket(n, e) == 0
         && watch_start(watches, &n->watch, n->fd, on_readable, n, e) == 0)
@@ -108,7 +106,7 @@ void notify_close(struct notify *n)
 {
     if (!n)
         return;
-    watch_stop(n->watches, &n->watch, n->fd);
+    watch_forget(&n->watch);
     close(n->fd);
     free(n);
 }

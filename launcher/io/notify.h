@@ -2,7 +2,7 @@
  *
  * One datagram socket a node, with an abstract name of the kernel's choice ("@0001f", as
  * sd_notify(3) writes it): nothing to remove, whatever ends muster. Reads messages and who sent
- * them; does not know ranks and decides nothing. Costs four system calls where nobody uses it.
+ * them; does not know ranks and decides nothing. Costs six system calls where nobody uses it.
  */
 #ifndef MUSTER_LAUNCHER_IO_NOTIFY_H
 #define MUSTER_LAUNCHER_IO_NOTIFY_H
