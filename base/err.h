@@ -23,7 +23,7 @@
       "a peer could not prove that it belongs to this job; use the same secret on every node") \
     X(PREFLIGHT, 78, "a check before the start failed; `muster doctor` says how to mend it")   \
     X(TIME_LIMIT, 124,                                                                         \
-      "a time limit that was set ended the job; raise --timeout or find what was slow")        \
+      "a limit that was set ended the job: --timeout, --heartbeat-timeout, --silence-timeout") \
     X(SYSTEM, 125, "the operating system refused something that muster needs")                 \
     X(INTERNAL, 125, "muster itself failed; this is a bug worth reporting")                    \
     X(NO_MEMORY, 125, "the machine had no memory left for muster")                             \

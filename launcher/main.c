@@ -18,6 +18,7 @@ static const struct {
     {"run", cmd_run, "start a group of workers (the default when the first word is an option)"},
     {"gpus", cmd_gpus, "which GPUs there are, what CUDA calls them, which rank would get each"},
     {"plan", cmd_plan, "what run would do with the same words: nothing is started"},
+    {"notify", cmd_notify, "from a worker's script: I am alive, as in muster notify STEP=17"},
     {"explain", cmd_explain, "say what an error code means"},
     {"version", cmd_version, "print the version"},
 };

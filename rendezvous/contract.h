@@ -50,7 +50,8 @@ enum contract_when {
     X(MUSTER_GPU_UUID, OPTIONAL, "UUID of the planned GPU; several are separated by commas")   \
     X(MUSTER_GPU_PCI_BUS_ID, OPTIONAL, "PCI bus id of the planned GPU")                        \
     X(MUSTER_GPU_INDEX, OPTIONAL, "NVML (nvidia-smi) index of the planned GPU")                \
-    X(MUSTER_NOTIFY_SOCKET, OPTIONAL, "datagram socket for HEARTBEAT=1, STEP=N, STATUS=text")  \
+    X(MUSTER_NOTIFY_SOCKET, OPTIONAL,                                                          \
+      "datagram socket for HEARTBEAT=1, STEP=N, STATUS=text; @name: an abstract one")          \
     X(TORCH_NCCL_ASYNC_ERROR_HANDLING, UNSET,                                                  \
       "1: a failed peer ends the rank instead of hanging it")                                  \
     X(PYTHONUNBUFFERED, UNSET, "1: lines appear when they are printed")                        \

@@ -9,6 +9,8 @@ add_executable(escape system/toys/escape.c)
 target_link_libraries(escape PRIVATE muster_flags Threads::Threads)
 add_executable(counter system/toys/counter.c)
 target_link_libraries(counter PRIVATE rendezvous_client)
+add_executable(beater system/toys/beater.c)
+target_link_libraries(beater PRIVATE muster_flags)
 
 include(${CMAKE_CURRENT_LIST_DIR}/fuzz_target.cmake)
 muster_fuzz_target(link_wire ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_link_wire.c muster_core)

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "launcher/core/note.h"
+#include "launcher/core/notice.h"
 
 struct effect *effects_add(struct effects *fx, enum effect_type type)
 {
@@ -81,7 +82,10 @@ enum field_kind {
     FIELD_NOTE_ID,
     FIELD_RANK, /* a node rank, left out where the head may choose */
     FIELD_INT,
-    FIELD_FLAG /* left out where it is not set */
+    FIELD_FLAG,   /* left out where it is not set */
+    FIELD_COUNT,  /* a number that is left out where it is not known */
+    FIELD_HANG,   /* which limit */
+    FIELD_NOTICE, /* SIGUSR1:20000ms; left out where there is none */
 };
 
 struct field {
@@ -121,6 +125,18 @@ static const struct field frame_fields[] = {
     FRAME_FIELD(EXITED, "tail", TEXT, exited.evidence.tail),
     FRAME_FIELD(EXITED, "error", MAYBE, exited.evidence.error),
     FRAME_FIELD(EXITED, "cause", MAYBE, exited.evidence.cause),
+    FRAME_FIELD(STOP, "notice", NOTICE, stop.notice),
+    FRAME_FIELD(HUNG, "what", HANG, hung.kind),
+    FRAME_FIELD(HUNG, "local_rank", U32, hung.local_rank),
+    FRAME_FIELD(HUNG, "quiet_ms", U64, hung.quiet_ms),
+    FRAME_FIELD(STACKS, "may_abort", BOOL, stacks.may_abort),
+    FRAME_FIELD(STACK, "local_rank", U32, stack.local_rank),
+    FRAME_FIELD(STACK, "where", TEXT, stack.facts.where),
+    FRAME_FIELD(STACK, "step", COUNT, stack.facts.step),
+    FRAME_FIELD(STACK, "quiet_ms", COUNT, stack.facts.quiet_ms),
+    FRAME_FIELD(STACK, "section", MAYBE, stack.facts.section),
+    FRAME_FIELD(STACK, "status", MAYBE, stack.facts.status),
+    FRAME_FIELD(STACKED, "file", MAYBE, stacked.file),
 };
 
 #define EVENT_FIELD(type, name, kind, member)                                                  \
@@ -149,6 +165,16 @@ static const struct field event_fields[] = {
     EVENT_FIELD(EXITED, "cause", MAYBE, exited.evidence.cause),
     EVENT_FIELD(STREAMS_ENDED, "local_rank", U32, streams_ended.local_rank),
     EVENT_FIELD(SWEPT, "left", U32, swept.left),
+    EVENT_FIELD(NOTIFY, "local_rank", U32, notify.local_rank),
+    EVENT_FIELD(NOTIFY, "alive", BOOL, notify.sign.is_alive),
+    EVENT_FIELD(NOTIFY, "step", COUNT, notify.sign.step),
+    EVENT_FIELD(NOTIFY, "section", MAYBE, notify.sign.section),
+    EVENT_FIELD(NOTIFY, "section_ms", U64, notify.sign.section_ms),
+    EVENT_FIELD(NOTIFY, "status", MAYBE, notify.sign.status),
+    EVENT_FIELD(LOOKED, "output_at_ms", U64, looked.output_at_ms),
+    EVENT_FIELD(STACK, "local_rank", U32, stack.local_rank),
+    EVENT_FIELD(STACK, "where", TEXT, stack.where),
+    EVENT_FIELD(STACKED, "file", MAYBE, stacked.file),
 };
 
 #define EFFECT_FIELD(type, name, kind, member)                                                 \
@@ -169,6 +195,7 @@ static const struct field effect_fields[] = {
     EFFECT_FIELD(KILL, "signo", SIGNAL, kill.signo),
     EFFECT_FIELD(SWEEP, "signo", SIGNAL, sweep.signo),
     EFFECT_FIELD(CLOSE_STREAMS, "local_rank", U32, spawn.local_rank),
+    EFFECT_FIELD(STACKS, "may_abort", BOOL, stacks.may_abort),
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -196,6 +223,10 @@ static const char *const end_names[] = {[END_EXIT] = "exit",
                                         [END_SIGNAL] = "signal",
                                         [END_EXEC] = "exec",
                                         [END_UNKNOWN] = "unknown"};
+
+static const char *const hang_names[] = {
+    [HANG_NONE] = "none", [HANG_HEARTBEAT] = "heartbeat", [HANG_SILENCE] = "silence"};
+static_assert(COUNT(hang_names) == HANG_KIND_COUNT, "one name a kind");
 
 /* Linux numbers, so that texts do not depend on the machine that reads them. */
 static const char *const signal_names[] = {
@@ -249,12 +280,19 @@ static void order_format(const struct order *o, struct buf *out)
              o->nworkers, o->world_size, o->master_addr, o->master_port);
 }
 
+static bool is_left_out(const struct field *f, const void *at)
+{
+    return (f->kind == FIELD_MAYBE && !*(const char *const *)at)
+           || (f->kind == FIELD_FLAG && !*(const bool *)at)
+           || (f->kind == FIELD_RANK && *(const uint32_t *)at == NODE_RANK_ANY)
+           || (f->kind == FIELD_COUNT && !((const struct maybe_u64 *)at)->is_known)
+           || (f->kind == FIELD_NOTICE && !((const struct notice *)at)->ms);
+}
+
 static void field_format(const struct field *f, const void *base, struct buf *out)
 {
     const void *at = (const char *)base + f->offset;
-    if ((f->kind == FIELD_MAYBE && !*(const char *const *)at)
-        || (f->kind == FIELD_FLAG && !*(const bool *)at)
-        || (f->kind == FIELD_RANK && *(const uint32_t *)at == NODE_RANK_ANY))
+    if (is_left_out(f, at))
         return;
     buf_addf(out, " %s=", f->name);
     switch (f->kind) {
@@ -309,6 +347,17 @@ static void field_format(const struct field *f, const void *base, struct buf *ou
     case FIELD_NOTE_ID:
         lower(out, note_name((enum note_id) * (const int *)at));
         return;
+    case FIELD_COUNT:
+        buf_addf(out, "%llu", (unsigned long long)((const struct maybe_u64 *)at)->value);
+        return;
+    case FIELD_HANG:
+        buf_adds(out, hang_names[*(const enum hang_kind *)at]);
+        return;
+    case FIELD_NOTICE: {
+        const struct notice *notice = at;
+        buf_addf(out, "%s:%llums", signal_name(notice->signo), (unsigned long long)notice->ms);
+        return;
+    }
     }
 }
 
@@ -438,6 +487,17 @@ static int parse_order(const char *text, struct order *o)
     return 0;
 }
 
+static int parse_hang(const char *text, enum hang_kind *kind)
+{
+    for (size_t i = 0; i < COUNT(hang_names); i++) {
+        if (strcmp(hang_names[i], text) == 0) {
+            *kind = (enum hang_kind)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
 static int field_parse(const struct field *f, void *base, char *text, struct order *order,
                        struct err *inner)
 {
@@ -484,6 +544,13 @@ static int field_parse(const struct field *f, void *base, char *text, struct ord
         }
         *(const struct err **)at = inner;
         return 0;
+    case FIELD_COUNT:
+        *(struct maybe_u64 *)at = (struct maybe_u64){true, v};
+        return is_number ? 0 : -1;
+    case FIELD_HANG:
+        return parse_hang(text, at);
+    case FIELD_NOTICE:
+        return notice_parse(text, at);
     case FIELD_NOTE_ID:
         return -1; /* effects are not read */
     }

@@ -37,6 +37,48 @@ struct evidence {
     const char *cause; /* what the kernel says about its death, one line */
 };
 
+/* A number that may not be known. */
+struct maybe_u64 {
+    bool is_known;
+    uint64_t value;
+};
+
+/* What a worker said through its notify socket (notify_parse.h). */
+struct sign {
+    bool is_alive; /* it counts as a sign of life */
+    struct maybe_u64 step;
+    const char *section; /* "+save", "-save"; NULL = nothing */
+    uint64_t section_ms; /* of "+": its own limit, 0 = none */
+    const char *status;  /* NULL = nothing */
+};
+
+/* Which limit has passed. */
+enum hang_kind {
+    HANG_NONE,      /* none any more: there is output again */
+    HANG_HEARTBEAT, /* of one worker */
+    HANG_SILENCE,   /* no worker of the node has written anything */
+    HANG_KIND_COUNT
+};
+
+struct hang {
+    enum hang_kind kind;
+    uint32_t local_rank; /* HANG_HEARTBEAT */
+    uint64_t quiet_ms;   /* since the last sign of life, or output */
+};
+
+/* What a node knows of one of its workers when it is asked. */
+struct rank_facts {
+    const char *where;               /* what it was seen doing, one line: "spin (train.py:7)" */
+    struct maybe_u64 step, quiet_ms; /* last STEP; since its last sign of life */
+    const char *section, *status;    /* NULL = none */
+};
+
+/* A signal and the time to act on it, before a stop begins; ms 0 = none. */
+struct notice {
+    int signo;
+    uint64_t ms;
+};
+
 /* What the head orders a node to run. Owned by the head; the same for one generation. */
 struct order {
     const char *job_id;
@@ -64,7 +106,11 @@ enum { NODE_RANK_ANY = UINT32_MAX };
     X(REAPED, up)                                                                              \
     X(BEAT, both)                                                                              \
     X(BYE, down)                                                                               \
-    X(INTERRUPT, up)
+    X(INTERRUPT, up)                                                                           \
+    X(HUNG, up)                                                                                \
+    X(STACKS, down)                                                                            \
+    X(STACK, up)                                                                               \
+    X(STACKED, up)
 
 enum frame_type {
 #define X(name, direction) FRAME_##name,
@@ -109,8 +155,9 @@ struct frame {
         } bye;
         struct {
             int signo;
-            uint64_t grace_ms; /* until SIGKILL; 0 = at once */
-            bool is_final;     /* the user wants out: pending output may be lost */
+            uint64_t grace_ms;    /* until SIGKILL; 0 = at once */
+            bool is_final;        /* the user wants out: pending output may be lost */
+            struct notice notice; /* comes before signo; the grace begins after it */
         } stop;
         struct {
             uint32_t local_rank, pid;
@@ -118,6 +165,17 @@ struct frame {
             const char *gpu; /* for people, "" if none */
             struct evidence evidence;
         } exited;
+        struct hang hung;
+        struct {
+            bool may_abort; /* the job ends: a Python worker may be made to print its stacks */
+        } stacks;
+        struct {
+            uint32_t local_rank;
+            struct rank_facts facts;
+        } stack; /* one a worker that lives */
+        struct {
+            const char *file; /* where the stacks stand, NULL = nowhere */
+        } stacked;            /* all have been told */
     } u;
 };
 
@@ -139,6 +197,10 @@ struct frame {
     X(STREAMS_ENDED, node)                                                                     \
     X(OUTPUT_BLOCKED, node)                                                                    \
     X(OUTPUT_FLOWING, node)                                                                    \
+    X(NOTIFY, node)                                                                            \
+    X(LOOKED, node)                                                                            \
+    X(STACK, node)                                                                             \
+    X(STACKED, node)                                                                           \
     X(SWEPT, node)
 
 enum event_type {
@@ -195,6 +257,20 @@ struct event {
         struct {
             uint32_t left; /* descendants still alive */
         } swept;
+        struct {
+            uint32_t local_rank;
+            struct sign sign;
+        } notify;
+        struct {
+            uint64_t output_at_ms; /* when a worker wrote last; 0 = none has */
+        } looked;                  /* the answer to FX_LOOK, once more with the next output */
+        struct {
+            uint32_t local_rank;
+            const char *where; /* as in rank_facts; valid until the next FX_STACKS */
+        } stack;
+        struct {
+            const char *file; /* as in the frame */
+        } stacked;
     } u;
 };
 
@@ -213,7 +289,9 @@ struct event {
     X(SWEEP, node)                                                                             \
     X(CLOSE_STREAMS, node)                                                                     \
     X(REAP, node)                                                                              \
-    X(DROP_OUTPUT, node)
+    X(DROP_OUTPUT, node)                                                                       \
+    X(LOOK, node)                                                                              \
+    X(STACKS, node)
 
 enum effect_type {
 #define X(name, whose) FX_##name,
@@ -254,6 +332,9 @@ struct effect {
         struct {
             int signo; /* to every descendant that is left */
         } sweep;
+        struct {
+            bool may_abort; /* as in the frame */
+        } stacks;
     } u;
 };
 

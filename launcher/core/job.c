@@ -6,8 +6,10 @@
 #include "base/mem.h"
 #include "launcher/core/members.h"
 #include "launcher/core/note.h"
+#include "launcher/core/notice.h"
 #include "launcher/core/plan.h"
 #include "launcher/core/restart.h"
+#include "launcher/core/survey.h"
 
 /*            all HELLO           all READY            a failure, a signal
  *   JOIN ---------------> START -----------> RUN ---------------------------> STOP ---> DONE
@@ -15,18 +17,33 @@
  *     |                   ^  |                |   all REAPED, nothing failed     |       ^
  *     | refused           |  | refused        '----------------------------------|-------|
  *     '-------------------|--'------------------------------------------------>  |       |
+ *                         |                 LOOK: a hang, the time limit; all nodes  |    |
+ *                         |                 have told their stacks ----------------> |    |
  *                         '-------------- a restart is left ---------------------|       |
  *                         '-------------- its wait is over ---- PAUSE <----------'       |
  *                                                 every node REAPED or lost, no restart -|
  *                                                  PAUSE: a signal, a limit, a lost node -'
  */
-enum job_state { JOB_JOIN, JOB_START, JOB_RUN, JOB_STOP, JOB_PAUSE, JOB_DONE, JOB_STATE_COUNT };
+enum job_state {
+    JOB_JOIN,
+    JOB_START,
+    JOB_RUN,
+    JOB_LOOK,
+    JOB_STOP,
+    JOB_PAUSE,
+    JOB_DONE,
+    JOB_STATE_COUNT
+};
 
 #define TO(state) (1u << JOB_##state)
 static const unsigned allowed[] = {
-    [JOB_JOIN] = TO(START) | TO(STOP),  [JOB_START] = TO(RUN) | TO(STOP) | TO(DONE),
-    [JOB_RUN] = TO(STOP) | TO(DONE),    [JOB_STOP] = TO(START) | TO(PAUSE) | TO(DONE),
-    [JOB_PAUSE] = TO(START) | TO(DONE), [JOB_DONE] = 0,
+    [JOB_JOIN] = TO(START) | TO(STOP),
+    [JOB_START] = TO(RUN) | TO(STOP) | TO(DONE),
+    [JOB_RUN] = TO(LOOK) | TO(STOP) | TO(DONE),
+    [JOB_LOOK] = TO(STOP),
+    [JOB_STOP] = TO(START) | TO(PAUSE) | TO(DONE),
+    [JOB_PAUSE] = TO(START) | TO(DONE),
+    [JOB_DONE] = 0,
 };
 static_assert(sizeof allowed / sizeof allowed[0] == JOB_STATE_COUNT, "one row a state");
 
@@ -57,9 +74,12 @@ struct job {
     uint16_t port;
     uint64_t beat_ms, next_beat_check_ms, time_limit_at_ms, state_deadline_ms, join_limit_ms;
     uint64_t generation_at_ms, stop_at_ms, gone_after_ms;
-    int stop_signo;   /* what the workers were sent */
-    int ninterrupts;  /* SIGINT or SIGQUIT so far */
-    bool is_user_end; /* a signal or a time limit: no restart */
+    int stop_signo;       /* what the workers were sent */
+    int ninterrupts;      /* SIGINT so far */
+    bool is_user_end;     /* a signal or a time limit: no restart */
+    struct notice notice; /* of --preempt-signal */
+    struct survey survey;
+    struct buf line; /* what the survey has found, referenced by notes */
     struct restart restart;
     struct verdict verdict;
     struct err sent_away; /* why a node was, referenced by its frame */
@@ -79,7 +99,9 @@ struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms
     members_init(&j->nodes, nnodes);
     j->beat_ms = beat_ms;
     j->next_beat_check_ms = j->time_limit_at_ms = j->state_deadline_ms = UINT64_MAX;
-    j->join_limit_ms = UINT64_MAX;
+    j->join_limit_ms = j->survey.deadline_ms = UINT64_MAX;
+    notice_parse(opt->preempt_signal, &j->notice);
+    buf_init(&j->line, 0);
     return j;
 }
 
@@ -90,6 +112,8 @@ void job_free(struct job *j)
     members_fini(&j->nodes);
     free(j->ranks);
     free(j->addr);
+    survey_fini(&j->survey);
+    buf_fini(&j->line);
     verdict_fini(&j->verdict);
     free(j);
 }
@@ -103,7 +127,8 @@ uint64_t job_deadline(const struct job *j)
 {
     if (j->state == JOB_DONE)
         return UINT64_MAX;
-    return least(least(j->next_beat_check_ms, j->time_limit_at_ms), j->state_deadline_ms);
+    uint64_t due_ms = least(j->next_beat_check_ms, j->time_limit_at_ms);
+    return least(least(due_ms, j->state_deadline_ms), j->survey.deadline_ms);
 }
 
 bool job_done(const struct job *j)
@@ -114,6 +139,11 @@ bool job_done(const struct job *j)
 const struct verdict *job_verdict(const struct job *j)
 {
     return &j->verdict;
+}
+
+const struct seen *job_seen(const struct job *j)
+{
+    return j->survey.ranks;
 }
 
 const struct job_rank *job_ranks(const struct job *j, uint32_t *n)
@@ -151,13 +181,22 @@ static struct frame *send(struct job *j, struct effects *fx, const struct member
 
 /* ---- stopping ---- */
 
+/* Workers get notice of the end where muster was asked for it politely. */
+static struct notice notice_of(const struct job *j, int signo, uint64_t grace_ms)
+{
+    bool is_asked = j->verdict.kind == VERDICT_SIGNAL && j->verdict.signo == SIGNAL_TERM
+                    && signo == SIGNAL_TERM && grace_ms;
+    return is_asked ? j->notice : (struct notice){0};
+}
+
 /* Who is alive and waits for a reader of its output is waited for, unless the user wants out:
  * only then there is a deadline. A node that went silent is found by its beats. */
 static void send_stop(struct job *j, struct effects *fx, int signo, uint64_t grace_ms,
                       uint64_t now_ms)
 {
+    struct notice notice = notice_of(j, signo, grace_ms);
     if (j->is_user_end)
-        j->state_deadline_ms = now_ms + grace_ms + STOP_SLACK_MS;
+        j->state_deadline_ms = now_ms + notice.ms + grace_ms + STOP_SLACK_MS;
     for (uint32_t i = 0; i < j->nodes.n; i++) {
         const struct member *n = &j->nodes.list[i];
         if (n->status == MEMBER_AWAITED || n->status == MEMBER_REAPED
@@ -166,6 +205,7 @@ static void send_stop(struct job *j, struct effects *fx, int signo, uint64_t gra
         struct frame *frame = send(j, fx, n, FRAME_STOP);
         frame->u.stop.signo = signo;
         frame->u.stop.grace_ms = grace_ms;
+        frame->u.stop.notice = notice;
         frame->u.stop.is_final = j->is_user_end;
     }
 }
@@ -175,10 +215,17 @@ static void finish(struct job *j, struct effects *fx);
 
 static void stop(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
+    j->stop_signo =
+        j->state == JOB_LOOK && !j->nalive ? 0 : signo; /* nobody is left to get it */
     move(j, JOB_STOP);
-    j->stop_signo = signo;
     j->stop_at_ms = now_ms;
     note_add(fx, NOTE_STOPPING)->number = signo;
+    struct notice notice = notice_of(j, signo, j->opt->grace_ms);
+    if (notice.ms) {
+        struct note *note = note_add(fx, NOTE_PREEMPTED);
+        note->number = notice.signo;
+        note->rank = (uint32_t)(notice.ms / 1000);
+    }
     effects_add(fx, FX_STORE_GATE);
     send_stop(j, fx, signo, j->opt->grace_ms, now_ms);
     for (uint32_t i = 0; i < j->nodes.n; i++) { /* who never joined has nothing to reap */
@@ -208,10 +255,81 @@ static void end_with(struct job *j, enum verdict_kind kind, int signo, const str
         if (err)
             j->verdict.err = *err;
     }
-    if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN)
+    if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN
+        || j->state == JOB_LOOK)
         stop(j, kind == VERDICT_SIGNAL ? stop_signal(signo) : SIGNAL_TERM, now_ms, fx);
     else if (j->state == JOB_PAUSE) /* nobody runs */
         finish(j, fx);
+}
+
+/* ---- looking at ranks ---- */
+
+static void survey_check(struct job *j, uint64_t now_ms, struct effects *fx);
+
+static void survey_ask(struct job *j, bool may_abort, uint64_t now_ms, struct effects *fx)
+{
+    survey_begin(&j->survey, may_abort, now_ms);
+    for (uint32_t i = 0; i < j->nodes.n; i++) {
+        if (j->nodes.list[i].status != MEMBER_RUNNING)
+            continue;
+        survey_await(&j->survey, i);
+        send(j, fx, &j->nodes.list[i], FRAME_STACKS)->u.stacks.may_abort = may_abort;
+    }
+    survey_check(j, now_ms, fx);
+}
+
+/* The job is about to end by a limit of the user's: before anything is killed, all ranks are
+ * looked at. A survey that is under way (SIGQUIT) is as good. */
+static void look(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    move(j, JOB_LOOK);
+    if (!j->survey.is_running)
+        survey_ask(j, false, now_ms, fx);
+}
+
+static bool is_unexplained(const struct job *j)
+{
+    return (j->verdict.kind == VERDICT_HANG || j->verdict.kind == VERDICT_TIME_LIMIT)
+           && !j->verdict.differs;
+}
+
+/* What the survey has found goes into the verdict of a job that ends by it, else it is said. */
+static void survey_conclude(struct job *j, struct effects *fx)
+{
+    struct maybe_u64 rank;
+    buf_reset(&j->line);
+    stack_compare(j->survey.ranks, j->survey.nranks, &rank, &j->line);
+    if (is_unexplained(j)) {
+        j->verdict.differs = j->line.len ? mem_strdup(buf_str(&j->line)) : NULL;
+        j->verdict.odd_rank = rank;
+        j->verdict.stacks = mem_strdup(j->survey.file);
+    } else if (j->line.len) {
+        note_add(fx, NOTE_SEEN)->text = buf_str(&j->line);
+    }
+}
+
+static void survey_check(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    if (!survey_is_over(&j->survey, now_ms))
+        return;
+    if (j->state == JOB_LOOK && !j->survey.may_abort) {
+        survey_ask(j, true, now_ms, fx);
+        return;
+    }
+    survey_conclude(j, fx);
+    if (j->state == JOB_LOOK)
+        stop(j, SIGNAL_TERM, now_ms, fx);
+}
+
+static void on_quit(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    if (j->state != JOB_RUN && j->state != JOB_STOP) {
+        if (j->state != JOB_LOOK)
+            note_add(fx, NOTE_NOTHING_RUNS);
+        return;
+    }
+    if (!j->survey.is_running)
+        survey_ask(j, false, now_ms, fx);
 }
 
 /* ---- starting ---- */
@@ -232,9 +350,11 @@ static void start_generation(struct job *j, struct effects *fx)
     j->stop_signo = 0;
     free(j->ranks);
     j->ranks = mem_alloc(j->nranks, sizeof *j->ranks);
+    survey_reset(&j->survey, j->nodes.n, j->nranks);
     for (uint32_t i = 0; i < j->nodes.n; i++) {
         struct member *n = &j->nodes.list[i];
         name_ranks(j, i);
+        n->is_silent = false;
         n->status = MEMBER_JOINED;
         n->order.generation = j->generation;
         send(j, fx, n, FRAME_PLAN)->u.plan.order = &n->order;
@@ -291,7 +411,8 @@ static void run(struct job *j, uint64_t now_ms, struct effects *fx)
 static bool may_restart(struct job *j, uint64_t *delay_ms, struct effects *fx)
 {
     const struct verdict *v = &j->verdict;
-    if (v->kind != VERDICT_WORKER || j->is_user_end)
+    bool is_theirs = v->kind == VERDICT_WORKER || v->kind == VERDICT_HANG;
+    if (!is_theirs || j->is_user_end)
         return false;
     for (uint32_t i = 0; i < j->nodes.n; i++)
         if (j->nodes.list[i].status == MEMBER_LOST) /* nobody replaces a lost node yet */
@@ -372,7 +493,13 @@ static void node_is_over(struct job *j, struct member *n, enum member_status sta
         return;
     n->status = status;
     j->nreaped++;
-    if (j->nreaped == j->nodes.n && (j->state == JOB_RUN || j->state == JOB_STOP))
+    survey_told(&j->survey, members_rank(&j->nodes, n), NULL);
+    survey_check(j, now_ms, fx);
+    if (j->nreaped < j->nodes.n)
+        return;
+    if (j->state == JOB_LOOK) /* nobody is left to be looked at */
+        stop(j, SIGNAL_TERM, now_ms, fx);
+    else if (j->state == JOB_RUN || j->state == JOB_STOP)
         finish_generation(j, now_ms, fx);
 }
 
@@ -465,7 +592,7 @@ static void on_exited(struct job *j, const struct member *n, const struct frame 
     if (!rank || rank->has_ended)
         return;
     rank->has_ended = true;
-    rank->was_stopped = j->state == JOB_STOP;
+    rank->was_stopped = j->state == JOB_STOP || j->state == JOB_LOOK;
     rank->end = frame->u.exited.end;
     rank->after_ms = now_ms - j->generation_at_ms;
     j->nalive -= rank->pid != 0;
@@ -483,6 +610,39 @@ static void on_started(struct job *j, const struct member *n, const struct frame
         return;
     rank->pid = frame->u.started.pid;
     j->nalive++;
+}
+
+static bool are_all_silent(const struct job *j)
+{
+    for (uint32_t i = 0; i < j->nodes.n; i++)
+        if (j->nodes.list[i].status == MEMBER_RUNNING && !j->nodes.list[i].is_silent)
+            return false;
+    return true;
+}
+
+/* One rank without a heartbeat is enough; of silence there is none before every node has it. */
+static void on_hung(struct job *j, struct member *n, const struct hang *hang, uint64_t now_ms,
+                    struct effects *fx)
+{
+    struct job_rank *rank = find_rank(j, n, hang->local_rank);
+    if (hang->kind != HANG_HEARTBEAT)
+        n->is_silent = hang->kind == HANG_SILENCE;
+    if (j->state != JOB_RUN || j->verdict.kind != VERDICT_OK || hang->kind == HANG_NONE
+        || (hang->kind == HANG_SILENCE && !are_all_silent(j))
+        || (hang->kind == HANG_HEARTBEAT && (!rank || rank->has_ended)))
+        return;
+    j->verdict.kind = VERDICT_HANG;
+    j->verdict.hang = hang->kind;
+    j->verdict.quiet_ms = hang->quiet_ms;
+    j->verdict.after_ms = now_ms - j->generation_at_ms;
+    if (hang->kind == HANG_HEARTBEAT) {
+        j->verdict.rank = n->order.first_rank + hang->local_rank;
+        j->verdict.local_rank = hang->local_rank;
+        j->verdict.node = members_rank(&j->nodes, n);
+        j->verdict.pid = rank->pid;
+        j->verdict.host = mem_strdup(n->host);
+    }
+    look(j, now_ms, fx);
 }
 
 static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects *fx);
@@ -523,10 +683,26 @@ static void on_frame(struct job *j, uint32_t link, const struct frame *frame, ui
     case FRAME_INTERRUPT:
         on_signal(j, frame->u.signal.signo, now_ms, fx);
         return;
+    case FRAME_HUNG:
+        if (is_current)
+            on_hung(j, n, &frame->u.hung, now_ms, fx);
+        return;
+    case FRAME_STACK:
+        if (is_current && frame->u.stack.local_rank < n->order.nworkers)
+            survey_take(&j->survey, n->order.first_rank + frame->u.stack.local_rank,
+                        &frame->u.stack.facts);
+        return;
+    case FRAME_STACKED:
+        if (is_current) {
+            survey_told(&j->survey, members_rank(&j->nodes, n), frame->u.stacked.file);
+            survey_check(j, now_ms, fx);
+        }
+        return;
     case FRAME_BEAT:
     case FRAME_HELLO:
     case FRAME_REFUSED:
         return; /* answered above */
+    case FRAME_STACKS:
     case FRAME_PLAN:
     case FRAME_START:
     case FRAME_SIGNAL:
@@ -561,7 +737,7 @@ static void relay(struct job *j, int signo, struct effects *fx)
 static void on_end_signal(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
     /* A key pressed again. A closed terminal may send SIGHUP twice without anybody's will. */
-    bool is_key = signo == SIGNAL_INT || signo == SIGNAL_QUIT;
+    bool is_key = signo == SIGNAL_INT;
     bool is_again = is_key && j->ninterrupts > 0;
     j->ninterrupts += is_key;
     j->is_user_end = true;
@@ -584,6 +760,9 @@ static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects 
     case SIGNAL_USR1:
     case SIGNAL_USR2:
         relay(j, signo, fx);
+        return;
+    case SIGNAL_QUIT:
+        on_quit(j, now_ms, fx);
         return;
     case SIGNAL_TSTP: /* a process of another session ignores SIGTSTP */
         relay(j, SIGNAL_STOP, fx);
@@ -622,7 +801,7 @@ static void lose(struct job *j, struct member *n, const struct err *err, uint64_
         return;
     if (n->link != LINK_NONE)
         effects_add(fx, FX_DROP_NODE)->u.drop_node.node = n->link;
-    if (was_over && (j->state == JOB_RUN || j->state == JOB_STOP)) {
+    if (was_over && (j->state == JOB_RUN || j->state == JOB_LOOK || j->state == JOB_STOP)) {
         n->status = MEMBER_LOST; /* it had nothing left to do */
         return;
     }
@@ -634,6 +813,7 @@ static void lose(struct job *j, struct member *n, const struct err *err, uint64_
         if (j->verdict.kind == VERDICT_OK)
             j->verdict.node = node;
         n->status = MEMBER_LOST;
+        survey_told(&j->survey, node, NULL);
         j->nreaped += !was_over;
         end_with(j, VERDICT_NODE_LOST, 0, &e, now_ms, fx);
         return;
@@ -723,8 +903,13 @@ static void on_time_limit(struct job *j, uint64_t now_ms, struct effects *fx)
     j->is_user_end = true;
     if (j->state == JOB_STOP)
         send_stop(j, fx, SIGNAL_TERM, j->opt->grace_ms, now_ms);
-    else
+    else if (j->state == JOB_RUN && j->verdict.kind == VERDICT_OK) {
+        j->verdict.kind = VERDICT_TIME_LIMIT;
+        j->verdict.after_ms = now_ms - j->generation_at_ms;
+        look(j, now_ms, fx);
+    } else if (j->state != JOB_LOOK) {
         end_with(j, VERDICT_TIME_LIMIT, 0, NULL, now_ms, fx);
+    }
 }
 
 static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
@@ -740,6 +925,7 @@ static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
         on_time_limit(j, now_ms, fx);
     if (now_ms >= j->state_deadline_ms)
         on_state_deadline(j, now_ms, fx);
+    survey_check(j, now_ms, fx);
 }
 
 void job_step(struct job *j, const struct event *ev, struct effects *out)
@@ -781,6 +967,10 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
     case EV_OUTPUT_BLOCKED:
     case EV_OUTPUT_FLOWING:
     case EV_SWEPT:
+    case EV_NOTIFY:
+    case EV_LOOKED:
+    case EV_STACK:
+    case EV_STACKED:
     case EVENT_TYPE_COUNT:
         return; /* a node's */
     }

@@ -9,6 +9,7 @@
 
 #include "launcher/core/event.h"
 #include "launcher/core/options.h"
+#include "launcher/core/stack_compare.h"
 #include "launcher/core/verdict.h"
 
 struct job;
@@ -42,6 +43,10 @@ bool job_done(const struct job *j);
 
 /* Valid once done; owned by the job. */
 const struct verdict *job_verdict(const struct job *j);
+
+/* What was seen of each rank of the last generation when its stacks were taken last, by rank;
+ * NULL if they never were. */
+const struct seen *job_seen(const struct job *j);
 
 /* Of the last generation, for reports: ranks[0..n). */
 const struct job_rank *job_ranks(const struct job *j, uint32_t *n);

@@ -123,7 +123,12 @@ static const char *job_problem(const struct job *job, const struct err *err)
     case VERDICT_NODE_LOST:
         return v->err.text;
     case VERDICT_TIME_LIMIT:
-        return "the time limit (--timeout) ended the job";
+        return v->differs ? v->differs : "the time limit (--timeout) ended the job";
+    case VERDICT_HANG:
+        if (v->differs)
+            return v->differs;
+        return v->hang == HANG_SILENCE ? "no rank wrote anything (--silence-timeout)"
+                                       : "a heartbeat did not come (--heartbeat-timeout)";
     }
     return NULL;
 }

@@ -10,10 +10,11 @@
 enum { NUMBER_SETUP = 64, NUMBER_OUTPUT = 65 };
 
 static const unsigned char numbers[] = {
-    [FRAME_HELLO] = 1,      [FRAME_PLAN] = 2,    [FRAME_READY] = 3,  [FRAME_REFUSED] = 4,
-    [FRAME_START] = 5,      [FRAME_STARTED] = 6, [FRAME_SIGNAL] = 7, [FRAME_STOP] = 8,
-    [FRAME_EXITED] = 9,     [FRAME_REAPED] = 10, [FRAME_BEAT] = 11,  [FRAME_BYE] = 12,
-    [FRAME_INTERRUPT] = 13,
+    [FRAME_HELLO] = 1,      [FRAME_PLAN] = 2,    [FRAME_READY] = 3,   [FRAME_REFUSED] = 4,
+    [FRAME_START] = 5,      [FRAME_STARTED] = 6, [FRAME_SIGNAL] = 7,  [FRAME_STOP] = 8,
+    [FRAME_EXITED] = 9,     [FRAME_REAPED] = 10, [FRAME_BEAT] = 11,   [FRAME_BYE] = 12,
+    [FRAME_INTERRUPT] = 13, [FRAME_HUNG] = 14,   [FRAME_STACKS] = 15, [FRAME_STACK] = 16,
+    [FRAME_STACKED] = 17,
 };
 static_assert(sizeof numbers == FRAME_TYPE_COUNT, "a number for each type of frame");
 
@@ -24,6 +25,9 @@ enum field_kind {
     FIELD_BOOL,
     FIELD_SIGNAL,
     FIELD_STATUS, /* of a process */
+    FIELD_HANG,   /* enum hang_kind */
+    FIELD_COUNT,  /* struct maybe_u64 */
+    FIELD_NOTICE, /* struct notice */
     FIELD_TEXT,
     FIELD_MAYBE, /* a text that may be missing */
     FIELD_END_OF_WORKER,
@@ -76,6 +80,18 @@ static const struct field frame_fields[] = {
     ROW(STOP, SIGNAL, stop.signo, 0),
     ROW(STOP, U64, stop.grace_ms, 0),
     ROW(STOP, BOOL, stop.is_final, 0),
+    ROW(STOP, NOTICE, stop.notice, 0),
+    ROW(HUNG, HANG, hung.kind, 0),
+    ROW(HUNG, U32, hung.local_rank, 0),
+    ROW(HUNG, U64, hung.quiet_ms, 0),
+    ROW(STACKS, BOOL, stacks.may_abort, 0),
+    ROW(STACK, U32, stack.local_rank, 0),
+    ROW(STACK, MAYBE, stack.facts.where, LINE_MAX),
+    ROW(STACK, COUNT, stack.facts.step, 0),
+    ROW(STACK, COUNT, stack.facts.quiet_ms, 0),
+    ROW(STACK, MAYBE, stack.facts.section, LINE_MAX),
+    ROW(STACK, MAYBE, stack.facts.status, LINE_MAX),
+    ROW(STACKED, MAYBE, stacked.file, DIR_MAX),
     ROW(EXITED, U32, exited.local_rank, 0),
     ROW(EXITED, U32, exited.pid, 0),
     ROW(EXITED, END_OF_WORKER, exited.end, 0),
@@ -191,6 +207,17 @@ static void add_field(const struct field *f, const void *base, struct buf *out)
     case FIELD_SIGNAL:
     case FIELD_STATUS:
         add_u8(out, (unsigned)*(const int *)at);
+        return;
+    case FIELD_HANG:
+        add_u8(out, (unsigned)*(const enum hang_kind *)at);
+        return;
+    case FIELD_COUNT:
+        add_u8(out, ((const struct maybe_u64 *)at)->is_known);
+        buf_add_u64le(out, ((const struct maybe_u64 *)at)->value);
+        return;
+    case FIELD_NOTICE:
+        add_u8(out, (unsigned)((const struct notice *)at)->signo);
+        buf_add_u64le(out, ((const struct notice *)at)->ms);
         return;
     case FIELD_MAYBE:
         add_u8(out, *(const char *const *)at != NULL);
@@ -412,6 +439,25 @@ static int get_field(struct reader *r, const struct field *f, void *base,
             return -1;
         *(int *)at = (int)v;
         return 0;
+    case FIELD_HANG:
+        if (get_bounded(r, 1, 0, HANG_KIND_COUNT - 1, &v, f->name) < 0)
+            return -1;
+        *(enum hang_kind *)at = (enum hang_kind)v;
+        return 0;
+    case FIELD_COUNT: {
+        struct maybe_u64 *count = at;
+        if (get_bounded(r, 1, 0, 1, &v, f->name) < 0)
+            return -1;
+        count->is_known = v != 0;
+        return get_number(r, 8, &count->value, f->name);
+    }
+    case FIELD_NOTICE: {
+        struct notice *notice = at;
+        if (get_bounded(r, 1, 0, SIGNAL_MAX, &v, f->name) < 0)
+            return -1;
+        notice->signo = (int)v;
+        return get_number(r, 8, &notice->ms, f->name);
+    }
     case FIELD_STATUS:
         if (get_bounded(r, 1, 0, EXIT_MAX, &v, f->name) < 0)
             return -1;

@@ -24,6 +24,7 @@ struct member {
     uint32_t slots, asked_rank, pid;
     char *host, *via; /* NULL before it joined */
     uint64_t last_heard_ms;
+    bool is_silent; /* none of its workers has written anything for the limit */
     struct order order;
 };
 

@@ -5,15 +5,17 @@
 
 #include "base/mem.h"
 #include "launcher/core/note.h"
+#include "launcher/core/pulse.h"
 
 /*            PLAN            prepared         START           all ended
  *   IDLE ----------> PREPARE --------> READY -------> UP ------------------> DRAIN --> REAPED
  *    ^                  | failed         |             | STOP                 ^  ^        |
  *    |<-----------------'<---------------'             v      grace over      |  |        |
- *    |                         STOP                   TERM ----------> KILL --'  |        |
+ *    |                         STOP      (NOTICE ->) TERM ----------> KILL --'  |        |
  *    |                                                  '------------------------'        |
  *    '<----------------------------------- PLAN of the next generation -------------------'
  *
+ * NOTICE comes before TERM where workers are given notice of the stop (--preempt-signal).
  * DRAIN ends when no descendant is left and every pipe has ended; what stays behind is ended
  * step by step (drain_steps).
  */
@@ -22,6 +24,7 @@ enum node_state {
     NODE_PREPARE,
     NODE_READY,
     NODE_UP,
+    NODE_NOTICE,
     NODE_TERM,
     NODE_KILL,
     NODE_DRAIN,
@@ -34,7 +37,8 @@ static const unsigned allowed[] = {
     [NODE_IDLE] = TO(PREPARE) | TO(REAPED),
     [NODE_PREPARE] = TO(READY) | TO(IDLE) | TO(REAPED),
     [NODE_READY] = TO(UP) | TO(REAPED),
-    [NODE_UP] = TO(TERM) | TO(KILL) | TO(DRAIN),
+    [NODE_UP] = TO(NOTICE) | TO(TERM) | TO(KILL) | TO(DRAIN),
+    [NODE_NOTICE] = TO(TERM) | TO(KILL) | TO(DRAIN),
     [NODE_TERM] = TO(KILL) | TO(DRAIN),
     [NODE_KILL] = TO(DRAIN),
     [NODE_DRAIN] = TO(REAPED),
@@ -79,8 +83,14 @@ struct node {
     struct node_place place;
     uint64_t deadline_ms, next_beat_ms, last_heard_ms;
     uint64_t grace_end_ms; /* of the STOP in force, 0 = none */
-    struct err err;        /* text of a refusal, referenced by frames */
-    struct buf gpu;        /* likewise */
+    struct {               /* what follows a notice */
+        int signo;
+        uint64_t grace_ms;
+    } stop;
+    struct pulse *pulse; /* of this generation */
+    bool is_looked_at;   /* FX_STACKS is under way */
+    struct err err;      /* text of a refusal, referenced by frames */
+    struct buf gpu;      /* likewise */
 };
 
 static void move(struct node *n, enum node_state next)
@@ -107,6 +117,7 @@ void node_free(struct node *n)
     if (!n)
         return;
     node_plan_free(n->plan);
+    pulse_free(n->pulse);
     free(n->workers);
     buf_fini(&n->gpu);
     free(n);
@@ -124,7 +135,9 @@ bool node_is_done(const struct node *n)
 
 uint64_t node_deadline(const struct node *n)
 {
-    return n->deadline_ms < n->next_beat_ms ? n->deadline_ms : n->next_beat_ms;
+    uint64_t due_ms = n->deadline_ms < n->next_beat_ms ? n->deadline_ms : n->next_beat_ms;
+    uint64_t pulse_ms = n->state == NODE_UP ? pulse_deadline(n->pulse) : UINT64_MAX;
+    return due_ms < pulse_ms ? due_ms : pulse_ms;
 }
 
 static struct frame *send(struct node *n, struct effects *fx, enum frame_type type)
@@ -160,7 +173,7 @@ static void sweep(struct effects *fx, int signo)
     effects_add(fx, FX_SWEEP)->u.sweep.signo = signo;
 }
 
-enum { SIGNAL_CONT = 18, SIGNAL_KILL = 9, SIGNAL_TERM = 15 }; /* Linux */
+enum { SIGNAL_KILL = 9, SIGNAL_TERM = 15, SIGNAL_CONT = 18, SIGNAL_STOP = 19 }; /* Linux */
 
 static void reaped(struct node *n, struct effects *fx)
 {
@@ -170,11 +183,84 @@ static void reaped(struct node *n, struct effects *fx)
     send(n, fx, FRAME_REAPED);
 }
 
+/* ---- signs of life ---- */
+
+static void tell_hangs(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    struct hang hang;
+    while (n->state == NODE_UP && pulse_hung(n->pulse, now_ms, &hang))
+        send(n, fx, FRAME_HUNG)->u.hung = hang;
+}
+
+static void hold(struct node *n, enum pulse_hold_reason why, bool is_held, uint64_t now_ms,
+                 struct effects *fx)
+{
+    if (!n->pulse)
+        return;
+    pulse_hold(n->pulse, why, is_held, now_ms);
+    tell_hangs(n, now_ms, fx);
+}
+
+static void on_notify(struct node *n, uint32_t local_rank, const struct sign *sign,
+                      uint64_t now_ms)
+{
+    if (n->workers[local_rank].state == WORKER_ALIVE)
+        pulse_sign(n->pulse, local_rank, sign, now_ms);
+}
+
+/* What waits to be read may be the very sign that is missed: it is read first. */
+static void check_pulse(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    if (n->state != NODE_UP || now_ms < pulse_deadline(n->pulse))
+        return;
+    if (now_ms - pulse_deadline(n->pulse) > ASLEEP_MS) {
+        pulse_restart(n->pulse, now_ms);
+        tell_hangs(n, now_ms, fx);
+        return;
+    }
+    pulse_ask(n->pulse);
+    effects_add(fx, FX_LOOK);
+}
+
+static void on_looked(struct node *n, uint64_t output_at_ms, uint64_t now_ms,
+                      struct effects *fx)
+{
+    if (!n->pulse)
+        return;
+    pulse_looked(n->pulse, output_at_ms, now_ms);
+    tell_hangs(n, now_ms, fx);
+}
+
+/* ---- what workers are doing ---- */
+
+static void on_stacks(struct node *n, bool may_abort, struct effects *fx)
+{
+    bool has_workers = n->nalive && n->state != NODE_READY;
+    if (n->is_looked_at) /* its answer is an answer to both */
+        return;
+    if (!has_workers) {
+        send(n, fx, FRAME_STACKED);
+        return;
+    }
+    n->is_looked_at = true;
+    effects_add(fx, FX_STACKS)->u.stacks.may_abort = may_abort;
+}
+
+static void on_stack(struct node *n, uint32_t local_rank, const char *where, uint64_t now_ms,
+                     struct effects *fx)
+{
+    struct frame *frame = send(n, fx, FRAME_STACK);
+    frame->u.stack.local_rank = local_rank;
+    pulse_facts(n->pulse, local_rank, now_ms, &frame->u.stack.facts);
+    frame->u.stack.facts.where = where;
+}
+
 /* ---- DRAIN ---- */
 
 static bool drain_is_over(const struct node *n)
 {
-    return n->nleft == 0 && n->nstreams == 0 && !n->is_blocked;
+    bool is_awaited = n->is_looked_at && !n->is_hurried; /* what is being found out is told */
+    return n->nleft == 0 && n->nstreams == 0 && !n->is_blocked && !is_awaited;
 }
 
 static void close_streams(struct node *n, struct effects *fx)
@@ -236,6 +322,13 @@ static void drain_check(struct node *n, struct effects *fx)
         reaped(n, fx);
 }
 
+static void on_stacked(struct node *n, const char *file, struct effects *fx)
+{
+    n->is_looked_at = false;
+    send(n, fx, FRAME_STACKED)->u.stacked.file = file;
+    drain_check(n, fx);
+}
+
 /* While a slow reader holds up the output, pipes cannot end: wait, unless the user wants out.
  */
 static bool drain_waits_for_reader(const struct node *n)
@@ -278,7 +371,10 @@ static void on_plan(struct node *n, const struct order *order, struct effects *f
         return;
     }
     node_plan_free(n->plan);
+    pulse_free(n->pulse);
     free(n->workers);
+    n->pulse = pulse_new(order->nworkers, n->opt->heartbeat_ms, n->opt->silence_ms);
+    pulse_hold(n->pulse, PULSE_BLOCKED, n->is_blocked, 0);
     n->plan = plan;
     n->nworkers = order->nworkers;
     n->workers = mem_alloc(n->nworkers, sizeof *n->workers);
@@ -287,11 +383,12 @@ static void on_plan(struct node *n, const struct order *order, struct effects *f
     effects_add(fx, FX_PREPARE);
 }
 
-static void on_start(struct node *n, struct effects *fx)
+static void on_start(struct node *n, uint64_t now_ms, struct effects *fx)
 {
     if (n->state != NODE_READY)
         return;
     move(n, NODE_UP);
+    pulse_start(n->pulse, now_ms);
     n->nalive = n->nworkers;
     for (uint32_t i = 0; i < n->nworkers; i++) {
         n->workers[i].state = WORKER_STARTING;
@@ -307,9 +404,35 @@ static void enter_kill(struct node *n, uint64_t now_ms, struct effects *fx)
     n->deadline_ms = now_ms + KILL_WAIT_MS;
 }
 
-static void on_stop(struct node *n, int signo, uint64_t grace_ms, bool is_final,
-                    uint64_t now_ms, struct effects *fx)
+static void enter_term(struct node *n, int signo, uint64_t grace_ms, uint64_t now_ms,
+                       struct effects *fx)
 {
+    move(n, NODE_TERM);
+    n->stop_signo = signo;
+    n->deadline_ms = n->grace_end_ms = now_ms + grace_ms;
+    kill_all(n, fx, signo);
+    kill_all(n, fx, SIGNAL_CONT); /* a stopped process acts on no signal */
+}
+
+static void enter_notice(struct node *n, const struct frame *stop, uint64_t now_ms,
+                         struct effects *fx)
+{
+    move(n, NODE_NOTICE);
+    n->stop_signo = stop->u.stop.notice.signo;
+    n->stop.signo = stop->u.stop.signo;
+    n->stop.grace_ms = stop->u.stop.grace_ms;
+    n->deadline_ms = now_ms + stop->u.stop.notice.ms;
+    n->grace_end_ms = n->deadline_ms + stop->u.stop.grace_ms;
+    kill_all(n, fx, n->stop_signo);
+    kill_all(n, fx, SIGNAL_CONT);
+}
+
+static void stop_with(struct node *n, const struct frame *stop, uint64_t now_ms,
+                      struct effects *fx)
+{
+    int signo = stop->u.stop.signo;
+    uint64_t grace_ms = stop->u.stop.grace_ms;
+    bool is_final = stop->u.stop.is_final;
     n->is_final = n->is_final || is_final;
     n->is_hurried = n->is_hurried || !grace_ms;
     switch (n->state) {
@@ -319,15 +442,18 @@ static void on_stop(struct node *n, int signo, uint64_t grace_ms, bool is_final,
         reaped(n, fx);
         return;
     case NODE_UP:
-        if (!grace_ms) {
+        if (!grace_ms)
             enter_kill(n, now_ms, fx);
-            return;
-        }
-        move(n, NODE_TERM);
-        n->stop_signo = signo;
-        n->deadline_ms = n->grace_end_ms = now_ms + grace_ms;
-        kill_all(n, fx, signo);
-        kill_all(n, fx, SIGNAL_CONT); /* a stopped process acts on no signal */
+        else if (stop->u.stop.notice.ms)
+            enter_notice(n, stop, now_ms, fx);
+        else
+            enter_term(n, signo, grace_ms, now_ms, fx);
+        return;
+    case NODE_NOTICE: /* asked once more in the same way, they keep their time */
+        if (!grace_ms)
+            enter_kill(n, now_ms, fx);
+        else if (!stop->u.stop.notice.ms)
+            enter_term(n, signo, grace_ms, now_ms, fx);
         return;
     case NODE_TERM:
         if (!grace_ms)
@@ -347,6 +473,26 @@ static void on_stop(struct node *n, int signo, uint64_t grace_ms, bool is_final,
     case NODE_STATE_COUNT:
         return;
     }
+}
+
+static void on_stop(struct node *n, int signo, uint64_t grace_ms, bool is_final,
+                    uint64_t now_ms, struct effects *fx)
+{
+    struct frame stop = {.type = FRAME_STOP};
+    stop.u.stop.signo = signo;
+    stop.u.stop.grace_ms = grace_ms;
+    stop.u.stop.is_final = is_final;
+    stop_with(n, &stop, now_ms, fx);
+}
+
+/* SIGUSR1 and the like, and the signals that suspend the job and wake it. */
+static void on_relayed(struct node *n, int signo, uint64_t now_ms, struct effects *fx)
+{
+    if (n->state != NODE_UP)
+        return;
+    kill_all(n, fx, signo);
+    if (signo == SIGNAL_STOP || signo == SIGNAL_CONT)
+        hold(n, PULSE_SUSPENDED, signo == SIGNAL_STOP, now_ms, fx);
 }
 
 static void leave(struct node *n, uint64_t now_ms, struct effects *fx)
@@ -369,16 +515,19 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
         return;
     case FRAME_START:
         if (is_current)
-            on_start(n, fx);
+            on_start(n, now_ms, fx);
         return;
     case FRAME_SIGNAL:
-        if (is_current && n->state == NODE_UP)
-            kill_all(n, fx, frame->u.signal.signo);
+        if (is_current)
+            on_relayed(n, frame->u.signal.signo, now_ms, fx);
         return;
     case FRAME_STOP:
         if (is_current)
-            on_stop(n, frame->u.stop.signo, frame->u.stop.grace_ms, frame->u.stop.is_final,
-                    now_ms, fx);
+            stop_with(n, frame, now_ms, fx);
+        return;
+    case FRAME_STACKS:
+        if (is_current)
+            on_stacks(n, frame->u.stacks.may_abort, fx);
         return;
     case FRAME_REFUSED:
     case FRAME_BYE:
@@ -390,6 +539,9 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
     case FRAME_EXITED:
     case FRAME_REAPED:
     case FRAME_INTERRUPT:
+    case FRAME_HUNG:
+    case FRAME_STACK:
+    case FRAME_STACKED:
     case FRAME_BEAT: /* heard */
     case FRAME_TYPE_COUNT:
         return; /* these go up */
@@ -439,6 +591,7 @@ static void worker_ended(struct node *n, uint32_t local_rank, const struct worke
     if (w->state != WORKER_STARTING && w->state != WORKER_ALIVE)
         return;
     w->state = WORKER_ENDED;
+    pulse_end(n->pulse, local_rank);
     n->nalive--;
     struct frame *frame = send(n, fx, FRAME_EXITED);
     frame->u.exited.local_rank = local_rank;
@@ -510,6 +663,7 @@ static void on_tick(struct node *n, uint64_t now_ms, struct effects *fx)
 {
     if (now_ms >= n->next_beat_ms)
         on_beat_due(n, now_ms, fx);
+    check_pulse(n, now_ms, fx);
     if (now_ms < n->deadline_ms)
         return;
     if (now_ms - n->deadline_ms > ASLEEP_MS) { /* let what has happened meanwhile be heard */
@@ -518,6 +672,9 @@ static void on_tick(struct node *n, uint64_t now_ms, struct effects *fx)
     }
     n->deadline_ms = UINT64_MAX;
     switch (n->state) {
+    case NODE_NOTICE:
+        enter_term(n, n->stop.signo, n->stop.grace_ms, now_ms, fx);
+        return;
     case NODE_TERM:
         note_add(fx, NOTE_ESCALATED)->number = n->nalive;
         enter_kill(n, now_ms, fx);
@@ -542,6 +699,7 @@ static void on_tick(struct node *n, uint64_t now_ms, struct effects *fx)
 static void on_flowing(struct node *n, bool is_blocked, uint64_t now_ms, struct effects *fx)
 {
     n->is_blocked = is_blocked;
+    hold(n, PULSE_BLOCKED, is_blocked, now_ms, fx);
     drain_check(n, fx);
     if (is_blocked || n->state != NODE_DRAIN)
         return;
@@ -617,6 +775,20 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
         return;
     case EV_SWEPT:
         on_swept(n, ev->u.swept.left, ev->now_ms, out);
+        return;
+    case EV_NOTIFY:
+        if (ev->u.notify.local_rank < n->nworkers)
+            on_notify(n, ev->u.notify.local_rank, &ev->u.notify.sign, ev->now_ms);
+        return;
+    case EV_LOOKED:
+        on_looked(n, ev->u.looked.output_at_ms, ev->now_ms, out);
+        return;
+    case EV_STACK:
+        if (ev->u.stack.local_rank < n->nworkers)
+            on_stack(n, ev->u.stack.local_rank, ev->u.stack.where, ev->now_ms, out);
+        return;
+    case EV_STACKED:
+        on_stacked(n, ev->u.stacked.file, out);
         return;
     case EV_SIGNAL:
         on_signal(n, ev->u.signal.signo, ev->now_ms, out);

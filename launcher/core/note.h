@@ -37,6 +37,9 @@
     X(MEM_POLICY, WARN,                                                                        \
       "W_MEM_POLICY: no memory policy can be set here ({text}); CPUs are bound all the same")  \
     X(NODE_LATE, INFO, "still waiting for {number} of the nodes")                              \
+    X(PREEMPTED, INFO, "workers get {signal} and up to {rank} s before they are asked to end") \
+    X(SEEN, INFO, "{text}")                                                                    \
+    X(NOTHING_RUNS, INFO, "no worker is running whose stacks could be shown")                  \
     X(NODE_REFUSED, INFO, "a node was turned away: {text}")                                    \
     X(NODE_LEFT, INFO, "a node left before the start ({text}); waiting for another")           \
     X(HEAD_SILENT, WARN, "no sign of life from the head for {seconds}; ending the workers")    \

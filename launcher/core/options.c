@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/notice.h"
 #include "launcher/core/placement.h"
 #include "launcher/core/prefix.h"
 #include "launcher/core/rank_set.h"
@@ -111,6 +112,15 @@ static int set_wrap(const char **at, const char *where, const char *text, struct
     return strncmp(where, "--", 2) == 0 ? -1 : err_wrap(e, "%s", where);
 }
 
+static bool is_stack_tool(const char *text)
+{
+    static const char *const names[] = {"auto", "none", "py-spy", "eu-stack", "gdb"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], text) == 0)
+            return true;
+    return false;
+}
+
 static int set_if(bool is_right, const char **at, const char *where, const char *text,
                   const char *right, struct err *e)
 {
@@ -198,6 +208,14 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
         return gpu_format_parse(str_from(text), at) < 0
                    ? bad_value(e, where, text, "auto, index or uuid")
                    : 0;
+    case VALUE_NOTICE: {
+        struct notice notice;
+        return set_if(notice_parse(text, &notice) == 0, at, where, text,
+                      "a signal that can be caught and a time, as in USR1 or USR1:30s", e);
+    }
+    case VALUE_STACK_TOOL:
+        return set_if(is_stack_tool(text), at, where, text,
+                      "one of auto, py-spy, eu-stack, gdb, none", e);
     case VALUE_CPU_BIND: {
         struct cpu_request request;
         if (cpu_request_parse(str_from(text), &request) < 0)
@@ -522,6 +540,8 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
         size_format(*(const uint64_t *)at, out);
         return;
     case VALUE_CPU_BIND:
+    case VALUE_NOTICE:
+    case VALUE_STACK_TOOL:
     case VALUE_TEXT:
     case VALUE_TEMPLATE:
     case VALUE_RANKS:

@@ -16,26 +16,28 @@
 #include "launcher/core/device_select.h"
 
 enum option_type {
-    VALUE_FLAG,     /* bool */
-    VALUE_COUNT,    /* uint32_t, 1 to 4096 */
-    VALUE_NUMBER,   /* uint32_t, from 0 */
-    VALUE_PORT,     /* uint16_t, 1 to 65535 */
-    VALUE_DURATION, /* uint64_t in ms */
-    VALUE_SIZE,     /* uint64_t in bytes */
-    VALUE_TEXT,     /* const char *, not empty */
-    VALUE_TEMPLATE, /* const char *, of prefix.h */
-    VALUE_RANKS,    /* const char *, of rank_set.h */
-    VALUE_STREAMS,  /* const char *, a stream map of rank_set.h */
-    VALUE_CODES,    /* const char *, exit codes as rank_set.h takes ranks */
-    VALUE_WRAP,     /* const char *, of wrap.h */
-    VALUE_RANK,     /* const char *: a rank or "none" */
-    VALUE_INPUT,    /* const char *: a rank, "all" or "none" */
-    VALUE_BINDING,  /* enum binding */
-    VALUE_DIST,     /* enum dist */
-    VALUE_FORMAT,   /* enum gpu_format */
-    VALUE_CPU_BIND, /* const char *, as cpu_request_parse takes it */
-    VALUE_NNODES,   /* uint32_t[2], "N" or "MIN:MAX" */
-    VALUE_NODE_RANK /* int32_t, from 0 */
+    VALUE_FLAG,       /* bool */
+    VALUE_COUNT,      /* uint32_t, 1 to 4096 */
+    VALUE_NUMBER,     /* uint32_t, from 0 */
+    VALUE_PORT,       /* uint16_t, 1 to 65535 */
+    VALUE_DURATION,   /* uint64_t in ms */
+    VALUE_SIZE,       /* uint64_t in bytes */
+    VALUE_TEXT,       /* const char *, not empty */
+    VALUE_TEMPLATE,   /* const char *, of prefix.h */
+    VALUE_RANKS,      /* const char *, of rank_set.h */
+    VALUE_STREAMS,    /* const char *, a stream map of rank_set.h */
+    VALUE_CODES,      /* const char *, exit codes as rank_set.h takes ranks */
+    VALUE_WRAP,       /* const char *, of wrap.h */
+    VALUE_RANK,       /* const char *: a rank or "none" */
+    VALUE_INPUT,      /* const char *: a rank, "all" or "none" */
+    VALUE_BINDING,    /* enum binding */
+    VALUE_DIST,       /* enum dist */
+    VALUE_FORMAT,     /* enum gpu_format */
+    VALUE_CPU_BIND,   /* const char *, as cpu_request_parse takes it */
+    VALUE_NNODES,     /* uint32_t[2], "N" or "MIN:MAX" */
+    VALUE_NODE_RANK,  /* int32_t, from 0 */
+    VALUE_NOTICE,     /* const char *, as notice_parse takes it */
+    VALUE_STACK_TOOL, /* const char *: auto, none or the name of a tool */
 };
 
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
@@ -86,6 +88,17 @@ enum option_type {
       "between the stop signal and SIGKILL (default 25s; also 500ms, 2m)")                     \
     X(TIMEOUT, "timeout", 0, true, NULL, DURATION, timeout_ms, "TIME",                         \
       "end the job after this time with status 124 (default: none)")                           \
+    X(HEARTBEAT, "heartbeat-timeout", 0, true, NULL, DURATION, heartbeat_ms, "TIME",           \
+      "end the job with status 124 when a rank that has sent a heartbeat sends none for this " \
+      "long (HEARTBEAT=1 to $MUSTER_NOTIFY_SOCKET; default: none)")                            \
+    X(SILENCE, "silence-timeout", 0, true, NULL, DURATION, silence_ms, "TIME",                 \
+      "the same when no rank writes any output for this long (default: none)")                 \
+    X(STACK_TOOL, "stack-tool", 0, true, NULL, STACK_TOOL, stack_tool, "NAME",                 \
+      "what shows the stacks of a hung job, and of any at SIGQUIT: auto (default: what is "    \
+      "installed), py-spy, eu-stack, gdb or none")                                             \
+    X(PREEMPT_SIGNAL, "preempt-signal", 0, true, NULL, NOTICE, preempt_signal, "SIG[:TIME]",   \
+      "when muster gets SIGTERM, workers first get SIG and TIME (default 10s) to save, then "  \
+      "SIGTERM and --grace, as in USR1:20s")                                                   \
     X(PREFIX, "prefix", 0, true, NULL, TEMPLATE, prefix, "TEXT",                               \
       "before each line: {rank} {local_rank} {host} {time}; none; auto (default): '{rank}: ' " \
       "on a terminal, else none; coloured on a terminal unless NO_COLOR is set")               \
@@ -179,6 +192,9 @@ struct options {
     const char *no_restart_codes;             /* NULL = only 93 */
     const char *wrap, *wrap_ranks, *terminal; /* NULL = not given */
     uint64_t grace_ms, timeout_ms;            /* timeout 0 = none */
+    uint64_t heartbeat_ms, silence_ms;        /* 0 = none */
+    const char *preempt_signal;               /* NULL = not given */
+    const char *stack_tool;                   /* NULL = not given: auto */
     const char *report, *events, *junit;      /* files; NULL = none */
     uint64_t log_size;                        /* 0 = none */
     const char *prefix, *log_dir, *job_id;

@@ -141,6 +141,45 @@ static void tail_lines(const char *tail, struct buf *out)
             buf_addf(out, "    %.*s\n", STR_ARG(line));
 }
 
+/* Other ranks without a heartbeat by the time they were looked at: whoever waits for the first
+ * sends none either. */
+static void late_line(const struct job *job, uint32_t first, uint64_t limit_ms, struct buf *out)
+{
+    uint32_t n, k = 0;
+    job_ranks(job, &n);
+    const struct seen *seen = job_seen(job);
+    for (uint32_t i = 0; seen && i < n; i++)
+        k += i != first && seen[i].quiet_ms.is_known && seen[i].quiet_ms.value >= limit_ms;
+    if (k)
+        buf_addf(out, "  %u other rank%s as late when the stacks were taken\n", k,
+                 k == 1 ? " was" : "s were");
+}
+
+static void hang_line(const struct job *job, const struct options *opt, struct buf *out)
+{
+    const struct verdict *v = job_verdict(job);
+    if (v->hang == HANG_SILENCE) {
+        buf_adds(out, "muster: no rank has written anything for ");
+        seconds(v->quiet_ms, out);
+        buf_adds(out, " (--silence-timeout)\n");
+        return;
+    }
+    buf_addf(out, "muster: rank %u has sent no heartbeat for ", v->rank);
+    seconds(v->quiet_ms, out);
+    buf_addf(out, " (--heartbeat-timeout; host %s, local rank %u, pid %u)\n",
+             v->host ? v->host : "unknown", v->local_rank, v->pid);
+    late_line(job, v->rank, opt->heartbeat_ms, out);
+}
+
+/* What the look at all ranks before the stop has found. */
+static void look_lines(const struct verdict *v, struct buf *out)
+{
+    if (v->differs)
+        buf_addf(out, "  %s\n", v->differs);
+    if (v->stacks)
+        buf_addf(out, "  stacks: %s\n", v->stacks);
+}
+
 static void first_line(const struct job *job, const struct options *opt, struct buf *out)
 {
     const struct verdict *v = job_verdict(job);
@@ -168,6 +207,11 @@ static void first_line(const struct job *job, const struct options *opt, struct 
         buf_adds(out, "muster: the time limit of ");
         seconds(opt->timeout_ms, out);
         buf_adds(out, " (--timeout) ended the job\n");
+        look_lines(v, out);
+        return;
+    case VERDICT_HANG:
+        hang_line(job, opt, out);
+        look_lines(v, out);
         return;
     }
 }

@@ -10,6 +10,8 @@ void verdict_fini(struct verdict *v)
     free(v->tail);
     free(v->error);
     free(v->cause);
+    free(v->differs);
+    free(v->stacks);
     *v = (struct verdict){0};
 }
 
@@ -46,6 +48,7 @@ int verdict_exit_status(const struct verdict *v)
     case VERDICT_NODE_LOST:
         return err_exit_status(v->err.code);
     case VERDICT_TIME_LIMIT:
+    case VERDICT_HANG:
         return err_exit_status(ERR_TIME_LIMIT);
     }
     return err_exit_status(ERR_INTERNAL);

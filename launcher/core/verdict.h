@@ -20,17 +20,24 @@ enum verdict_kind {
     VERDICT_ERROR,  /* before the start, or muster's own failure */
     VERDICT_TIME_LIMIT,
     VERDICT_NODE_LOST,
+    VERDICT_HANG, /* a heartbeat or any output was due and did not come */
 };
 
 struct verdict {
     enum verdict_kind kind;
     int signo;                            /* VERDICT_SIGNAL */
-    uint32_t rank, local_rank, node, pid; /* VERDICT_WORKER; node also of VERDICT_NODE_LOST */
+    uint32_t rank, local_rank, node, pid; /* VERDICT_WORKER, and VERDICT_HANG of a heartbeat;
+                                             node also of VERDICT_NODE_LOST */
     struct worker_end end;
     uint64_t after_ms;          /* since the start of the generation */
     char *host, *gpu;           /* owned; NULL = unknown */
     char *tail, *error, *cause; /* its evidence (event.h); likewise */
     struct err err;             /* VERDICT_ERROR, VERDICT_NODE_LOST */
+    enum hang_kind hang;        /* VERDICT_HANG: which limit */
+    uint64_t quiet_ms;          /* likewise: since the last sign of life, or output */
+    char *differs;              /* VERDICT_HANG, VERDICT_TIME_LIMIT: what stack_compare says */
+    struct maybe_u64 odd_rank;  /* likewise: the one that differs */
+    char *stacks;               /* likewise: the file with the stacks; NULL = none */
 };
 
 void verdict_fini(struct verdict *v);

@@ -35,6 +35,7 @@ struct worker_env {
     const struct facts *facts;
     const struct node_plan *plan;
     const char *error_dir;
+    const char *notify;  /* address of the notify socket, NULL = none */
     const char **shared; /* inherited entries that pass unchanged */
     size_t nshared;
     bool is_inherited[VARIABLE_COUNT]; /* contract variables that the environment has */
@@ -89,6 +90,11 @@ struct worker_env *worker_env_new(const struct facts *facts, const struct node_p
             env->shared[env->nshared++] = entry;
     }
     return env;
+}
+
+void worker_env_set_notify(struct worker_env *env, const char *address)
+{
+    env->notify = address;
 }
 
 void worker_env_free(struct worker_env *env)
@@ -160,7 +166,7 @@ static bool add_value(const struct worker_env *env, const struct worker_plan *w,
     case VAR_MUSTER_GPU_INDEX:
         return w->gpu_index && (buf_adds(out, w->gpu_index), true);
     case VAR_MUSTER_NOTIFY_SOCKET:
-        return false;
+        return env->notify && (buf_adds(out, env->notify), true);
     case VAR_TORCH_NCCL_ASYNC_ERROR_HANDLING:
     case VAR_PYTHONUNBUFFERED:
     case VAR_PYTHONFAULTHANDLER:

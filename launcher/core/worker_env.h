@@ -19,6 +19,9 @@ struct worker_env *worker_env_new(const struct facts *facts, const struct node_p
                                   const char *error_dir);
 void worker_env_free(struct worker_env *env);
 
+/* The value of MUSTER_NOTIFY_SOCKET, kept by reference; NULL = the variable is not written. */
+void worker_env_set_notify(struct worker_env *env, const char *address);
+
 /* The NULL-terminated NAME=VALUE list of the worker with this local rank; valid until the next
  * call or free. */
 char *const *worker_env_build(struct worker_env *env, uint32_t local_rank);

@@ -32,6 +32,8 @@ struct child {
     struct watch exit;
     struct pipe_end pipes[OUTPUT_FD_COUNT];
     char *tail;
+    void (*on_stderr)(void *ctx, uint32_t local_rank, const char *p, size_t n);
+    void *on_stderr_ctx;
 };
 
 /* ---- pipes ---- */
@@ -63,9 +65,14 @@ static bool have_streams_ended(const struct child *c)
 /* One read. True if there may be more. */
 static bool pipe_read(struct pipe_end *end)
 {
-    struct child_host *host = end->child->host;
+    struct child *c = end->child;
+    struct child_host *host = c->host;
     ssize_t n = read(end->fd, host->slab, host->slab_size);
     if (n > 0) {
+        if (host->on_output)
+            host->on_output(host->ctx);
+        if (c->on_stderr && end == &c->pipes[OUTPUT_ERR])
+            c->on_stderr(c->on_stderr_ctx, c->local_rank, host->slab, (size_t)n);
         output_stream_write(end->stream, host->slab, (size_t)n);
         return true;
     }
@@ -219,6 +226,14 @@ void child_pause(struct child *c, bool is_paused)
         else if (watch_start(c->host->watches, &end->watch, end->fd, on_readable, end, &e) < 0)
             log_error("child", "%s", e.text);
     }
+}
+
+void child_capture(struct child *c,
+                   void (*on_stderr)(void *ctx, uint32_t local_rank, const char *p, size_t n),
+                   void *ctx)
+{
+    c->on_stderr = on_stderr;
+    c->on_stderr_ctx = ctx;
 }
 
 void child_close_streams(struct child *c)

@@ -25,7 +25,8 @@ struct child_host {
     void (*on_exit)(void *ctx, uint32_t local_rank, const struct worker_end *end,
                     const char *tail);
     void (*on_streams_ended)(void *ctx, uint32_t local_rank);
-    void (*on_full)(void *ctx); /* the output takes no more: pause the children */
+    void (*on_full)(void *ctx);   /* the output takes no more: pause the children */
+    void (*on_output)(void *ctx); /* something was read; NULL = nobody asks */
 };
 
 struct child;
@@ -57,6 +58,12 @@ void child_kill(struct child *c, int signo);
 
 /* Stops or goes on reading its pipes. */
 void child_pause(struct child *c, bool is_paused);
+
+/* From now on its stderr is also given to on_stderr, before it goes where it goes; NULL ends
+ * that. */
+void child_capture(struct child *c,
+                   void (*on_stderr)(void *ctx, uint32_t local_rank, const char *p, size_t n),
+                   void *ctx);
 
 /* Ends the pipes although somebody may still hold them. on_streams_ended is not called. */
 void child_close_streams(struct child *c);

@@ -215,6 +215,8 @@ static void apply(struct driver_head *d, const struct effect *fx)
     case FX_CLOSE_STREAMS:
     case FX_REAP:
     case FX_DROP_OUTPUT:
+    case FX_LOOK:
+    case FX_STACKS:
     case EFFECT_TYPE_COUNT:
         return; /* a node's */
     }

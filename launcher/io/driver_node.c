@@ -20,6 +20,7 @@
 #include "launcher/io/findings.h"
 #include "launcher/io/guard.h"
 #include "launcher/io/job_files.h"
+#include "launcher/io/node_watch.h"
 #include "launcher/io/say.h"
 #include "launcher/io/spawn.h"
 #include "launcher/io/stdin_fan.h"
@@ -61,7 +62,8 @@ struct driver_node {
     struct child_host host;
     struct child **children;   /* by local rank; NULL = none */
     struct findings *findings; /* of this generation */
-    bool is_stopping;          /* who ends from here on is a victim */
+    struct node_watch *watch;
+    bool is_stopping; /* who ends from here on is a victim */
     uint32_t nchildren;
     pid_t *pids; /* of the children, for telling them from orphans */
     size_t npids;
@@ -81,6 +83,11 @@ static void post_type(struct driver_node *d, enum event_type type)
     post(d, &ev);
 }
 
+static void post_watched(void *ctx, struct event *ev)
+{
+    post(ctx, ev);
+}
+
 /* ---- what happens: callbacks to events ---- */
 
 static void on_timer(uv_timer_t *timer)
@@ -88,6 +95,7 @@ static void on_timer(uv_timer_t *timer)
     struct driver_node *d = timer->data;
     uint64_t now = now_ms();
     output_tick(d->output, now);
+    node_watch_tick(d->watch, now);
     if (node_deadline(d->node) <= now)
         post_type(d, EV_TICK);
 }
@@ -129,6 +137,12 @@ static void on_reader_gone(void *ctx)
     struct driver_node *d = ctx;
     pause_all(d, false);
     d->up.reader_gone(d->up.ctx);
+}
+
+static void on_child_output(void *ctx)
+{
+    struct driver_node *d = ctx;
+    node_watch_output(d->watch);
 }
 
 static void on_exec_failure(void *ctx, const struct spawn_failure *failure)
@@ -292,6 +306,7 @@ static void start_guard(struct driver_node *d)
 static int prepare(struct driver_node *d, struct err *e)
 {
     const struct node_plan *plan = node_plan(d->node);
+    node_watch_forget(d->watch);
     if (streams_check(d->opt, plan->order.world_size, e) < 0)
         return -1;
     if (!d->opt->is_plan && job_files_prepare(&d->files, d->opt, &plan->order, e) < 0)
@@ -325,6 +340,8 @@ static int prepare(struct driver_node *d, struct err *e)
         d->host.watches = d->watches = watch_set_new(d->loop, e);
     if (!d->watches || prepare_input(d, plan, e) < 0)
         return -1;
+    node_watch_prepare(d->watch, d->watches, plan, d->children, d->files.dir);
+    worker_env_set_notify(d->env, node_watch_address(d->watch));
     return exec_pipe_open(&d->exec_pipe, d->watches, on_exec_failure, d, e);
 }
 
@@ -549,6 +566,12 @@ static void apply(struct driver_node *d, const struct effect *fx)
     case FX_DROP_OUTPUT:
         output_drop(d->output);
         return;
+    case FX_LOOK:
+        node_watch_look(d->watch);
+        return;
+    case FX_STACKS:
+        node_watch_stacks(d->watch, fx->u.stacks.may_abort);
+        return;
     case FX_STORE_GATE:
     case FX_STORE_RESET:
     case FX_SUSPEND:
@@ -609,7 +632,9 @@ static void settle(void *ctx)
         return;
     uint64_t deadline = node_deadline(d->node), shown = output_deadline(d->output),
              now = now_ms();
+    uint64_t watched = node_watch_deadline(d->watch);
     deadline = shown < deadline ? shown : deadline;
+    deadline = watched < deadline ? watched : deadline;
     if (deadline == UINT64_MAX)
         uv_timer_stop(&d->timer);
     else
@@ -663,7 +688,11 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
         .on_exit = on_worker_exit,
         .on_streams_ended = on_child_streams_ended,
         .on_full = on_output_full,
+        .on_output = opt->silence_ms ? on_child_output : NULL,
     };
+    const struct node_watch_host watch_host = {
+        opt, facts, &d->spawn, d->output, d->descendants, d->dev_null, d, post_watched};
+    d->watch = node_watch_new(&watch_host);
     pump_add(pump, step, settle, d);
     post_type(d, EV_BOOT);
     return d;
@@ -709,6 +738,8 @@ static void hand_error_on(const struct driver_node *d)
 void driver_node_close(struct driver_node *d)
 {
     hand_error_on(d);
+    node_watch_free(d->watch);
+    d->watch = NULL;
     exec_pipe_close(&d->exec_pipe);
     guard_stop(d->guard);
     d->guard = NULL;

@@ -118,6 +118,23 @@ static json_t *rank_json(const struct job *job, uint32_t node, uint32_t local_ra
     return NULL;
 }
 
+static json_t *count(struct maybe_u64 n)
+{
+    return n.is_known ? json_integer((json_int_t)n.value) : json_null();
+}
+
+static json_t *stack_json(const struct job *job, uint32_t node, const struct frame *frame)
+{
+    const struct rank_facts *facts = &frame->u.stack.facts;
+    json_t *o = rank_json(job, node, frame->u.stack.local_rank, false);
+    if (!o)
+        return NULL;
+    json_object_set_new(o, "where", json_text(facts->where));
+    json_object_set_new(o, "step", count(facts->step));
+    json_object_set_new(o, "quiet_ms", count(facts->quiet_ms));
+    return o;
+}
+
 static void on_frame(struct events *ev, const struct job *job, uint32_t node,
                      const struct frame *frame)
 {
@@ -129,8 +146,14 @@ static void on_frame(struct events *ev, const struct job *job, uint32_t node,
         o = rank_json(job, node, frame->u.exited.local_rank, true);
     else if (frame->type == FRAME_STARTED)
         o = rank_json(job, node, frame->u.started.local_rank, false);
+    else if (frame->type == FRAME_STACK)
+        o = stack_json(job, node, frame);
     if (o)
-        emit(ev, is_exit ? "exited" : "started", frame->generation, o);
+        emit(ev,
+             is_exit                      ? "exited"
+             : frame->type == FRAME_STACK ? "stack"
+                                          : "started",
+             frame->generation, o);
 }
 
 /* The frames of one step go to every node: the first tells. */
@@ -146,9 +169,12 @@ static void on_send(struct events *ev, const struct job *job, const struct frame
         if (!ev->is_stopping)
             emit(ev, "verdict", frame->generation, report_json_verdict(job_verdict(job)));
         ev->is_stopping = true;
+        const struct notice *notice = &frame->u.stop.notice;
         emit(ev, "stop", frame->generation,
-             json_pack("{s:s, s:I}", "signal", signal_name(frame->u.stop.signo), "grace_ms",
-                       (json_int_t)frame->u.stop.grace_ms));
+             json_pack("{s:s, s:I, s:o, s:I}", "signal", signal_name(frame->u.stop.signo),
+                       "grace_ms", (json_int_t)frame->u.stop.grace_ms, "notice_signal",
+                       json_text(notice->ms ? signal_name(notice->signo) : NULL), "notice_ms",
+                       (json_int_t)notice->ms));
     }
 }
 

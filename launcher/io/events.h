@@ -5,7 +5,10 @@
  *   generation  world_size                            the workers are about to be started
  *   started   rank, local_rank, host, pid
  *   exited    rank, local_rank, host, pid, end, was_stopped
- *   stop      signal, grace_ms                         the whole group is told to end
+ *   stack     rank, local_rank, host, pid, where, step, quiet_ms
+ *                                                      what a rank does, at SIGQUIT or a hang
+ *   stop      signal, grace_ms, notice_signal, notice_ms
+ *                                                      the whole group is told to end
  *   verdict   the keys of the report's "verdict"       what ended the generation
  *   end       status                                   once, last
  *   lost      count       so many were not written before this one: nobody read them

@@ -18,9 +18,9 @@ bool proc_stat_read(pid_t pid, struct proc_stat *out)
     const char *end = strrchr(text, ')'); /* the name before it may hold anything */
     return end
            && sscanf(end + 1,
-                     " %c %*d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
-                     &out->state, &out->group, &out->session, &out->nthreads)
-                  == 4;
+                     " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+                     &out->state, &out->parent, &out->group, &out->session, &out->nthreads)
+                  == 5;
 }
 
 bool proc_stat_is_alive(const struct proc_stat *stat)

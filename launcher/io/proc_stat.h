@@ -8,7 +8,7 @@
 /* session 0 may also mean one outside our pid namespace. */
 struct proc_stat {
     char state;
-    pid_t group, session;
+    pid_t parent, group, session;
     long nthreads;
 };
 

@@ -1,5 +1,6 @@
 #include "launcher/io/report_json.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -20,7 +21,15 @@ static const char *const kinds[] = {
     [VERDICT_ERROR] = "error",
     [VERDICT_TIME_LIMIT] = "time_limit",
     [VERDICT_NODE_LOST] = "node_lost",
+    [VERDICT_HANG] = "hang",
 };
+
+static const char *const limits[] = {
+    [HANG_NONE] = NULL,
+    [HANG_HEARTBEAT] = "heartbeat",
+    [HANG_SILENCE] = "silence",
+};
+static_assert(sizeof limits / sizeof limits[0] == HANG_KIND_COUNT, "one name a kind");
 
 static const char *const ends[] = {
     [END_EXIT] = "exit",
@@ -57,6 +66,8 @@ static json_t *symptom_json(const struct verdict *v)
 json_t *report_json_verdict(const struct verdict *v)
 {
     bool is_worker = v->kind == VERDICT_WORKER;
+    bool is_hang = v->kind == VERDICT_HANG;
+    bool is_ranks = is_worker || (is_hang && v->hang == HANG_HEARTBEAT);
     bool is_error = v->kind == VERDICT_ERROR || v->kind == VERDICT_NODE_LOST;
     json_t *o = json_object();
     json_object_set_new(o, "kind", json_string(kinds[v->kind]));
@@ -64,22 +75,29 @@ json_t *report_json_verdict(const struct verdict *v)
     json_object_set_new(o, "code", json_text(is_error ? err_name(v->err.code) : NULL));
     json_object_set_new(o, "signal",
                         json_text(v->kind == VERDICT_SIGNAL ? signal_name(v->signo) : NULL));
-    json_object_set_new(o, "rank", number(is_worker, v->rank));
-    json_object_set_new(o, "local_rank", number(is_worker, v->local_rank));
+    json_object_set_new(o, "rank", number(is_ranks, v->rank));
+    json_object_set_new(o, "local_rank", number(is_ranks, v->local_rank));
     json_object_set_new(o, "host", json_text(v->host));
     json_object_set_new(o, "gpu", json_text(v->gpu && *v->gpu ? v->gpu : NULL));
-    json_object_set_new(o, "pid", number(is_worker && v->pid, v->pid));
+    json_object_set_new(o, "pid", number(is_ranks && v->pid, v->pid));
     json_object_set_new(o, "end", report_json_end(is_worker ? &v->end : NULL));
     json_object_set_new(o, "after_ms", number(v->kind != VERDICT_OK, v->after_ms));
     json_object_set_new(o, "tail", json_text(v->tail));
     json_object_set_new(o, "error", json_text(v->error));
     json_object_set_new(o, "cause", json_text(v->cause));
     json_object_set_new(o, "symptom", symptom_json(v));
+    json_object_set_new(o, "hang", json_text(is_hang ? limits[v->hang] : NULL));
+    json_object_set_new(o, "quiet_ms", number(is_hang, v->quiet_ms));
+    json_object_set_new(o, "differs", json_text(v->differs));
+    json_object_set_new(o, "differing_rank", number(v->odd_rank.is_known, v->odd_rank.value));
+    json_object_set_new(o, "stacks", json_text(v->stacks));
     return o;
 }
 
-static json_t *rank_json(uint32_t rank, const struct job_rank *r)
+static json_t *rank_json(uint32_t rank, const struct job_rank *r, const struct seen *seen)
 {
+    static const struct seen nothing = {0};
+    const struct seen *s = seen ? seen : &nothing;
     json_t *o = json_object();
     json_object_set_new(o, "rank", json_integer(rank));
     json_object_set_new(o, "local_rank", json_integer(r->local_rank));
@@ -88,6 +106,11 @@ static json_t *rank_json(uint32_t rank, const struct job_rank *r)
     json_object_set_new(o, "end", report_json_end(r->has_ended ? &r->end : NULL));
     json_object_set_new(o, "after_ms", number(r->has_ended, r->after_ms));
     json_object_set_new(o, "was_stopped", json_boolean(r->was_stopped));
+    json_object_set_new(o, "where", json_text(s->where));
+    json_object_set_new(o, "step", number(s->step.is_known, s->step.value));
+    json_object_set_new(o, "quiet_ms", number(s->quiet_ms.is_known, s->quiet_ms.value));
+    json_object_set_new(o, "section", json_text(s->section));
+    json_object_set_new(o, "status", json_text(s->status));
     return o;
 }
 
@@ -96,8 +119,9 @@ static json_t *ranks_json(const struct job *job)
     json_t *a = json_array();
     uint32_t n = 0;
     const struct job_rank *ranks = job ? job_ranks(job, &n) : NULL;
+    const struct seen *seen = n ? job_seen(job) : NULL;
     for (uint32_t i = 0; i < n; i++)
-        json_array_append_new(a, rank_json(i, &ranks[i]));
+        json_array_append_new(a, rank_json(i, &ranks[i], seen ? &seen[i] : NULL));
     return a;
 }
 

@@ -1,8 +1,8 @@
 /* The machines of a head and its nodes, joined by links that keep order, under any timing. The
  * bytes choose which pending thing happens next: the next frame of a link, the end of a
- * process, a tick that is due or late, a signal, a lost link. Only what a driver could produce
- * happens: frames come once and in order, a worker's exit comes after its start and before its
- * reaping.
+ * process, a tick that is due or late, a signal, a lost link, a heartbeat. Only what a driver
+ * could produce happens: frames come once and in order, a worker's exit comes after its start
+ * and before its reaping.
  *
  * Input: 4 bytes (nodes, restarts and whether it is a plan only, workers, grace, beats and
  * limit), then one byte a step: low 4 bits what, high 4 bits where. At the end all that is
@@ -32,7 +32,7 @@ struct site {
         enum proc_state state;
         bool has_streams, has_child;
     } procs[WORKERS_MAX];
-    bool is_up, is_cut, is_blocked, is_sweeping, is_over, was_stopped;
+    bool is_up, is_cut, is_blocked, is_sweeping, is_over, was_stopped, is_looked_at;
     uint32_t generation;
 };
 
@@ -153,6 +153,24 @@ static void reap(struct fuzz *f, struct site *s)
     }
 }
 
+/* At an ending some are ended by it, as Python workers are. */
+static void show_stacks(struct fuzz *f, struct site *s, bool may_abort)
+{
+    assert(!s->is_looked_at);
+    s->is_looked_at = true;
+    struct event ev = {.type = EV_STACK};
+    for (uint32_t i = 0; i < f->nworkers; i++) {
+        if (s->procs[i].state != PROC_ALIVE && s->procs[i].state != PROC_KILLED)
+            continue;
+        ev.u.stack.local_rank = i;
+        ev.u.stack.where = i ? "here" : "there";
+        event_queue_push(&s->inbox, &ev);
+        if (may_abort && i == 0)
+            die(f, s, i, END_SIGNAL, 6);
+    }
+    post(&s->inbox, EV_STACKED);
+}
+
 static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint8_t where)
 {
     struct site *s = &f->sites[k];
@@ -195,6 +213,14 @@ static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint
     case FX_DROP_OUTPUT:
         block(f, s, false);
         return;
+    case FX_LOOK:
+        ev.type = EV_LOOKED;
+        ev.u.looked.output_at_ms = where & 1 ? f->now_ms : 0;
+        event_queue_push(&s->inbox, &ev);
+        return;
+    case FX_STACKS:
+        show_stacks(f, s, fx->u.stacks.may_abort);
+        return;
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_STORE_RESET:
@@ -223,6 +249,7 @@ static void step_node(struct fuzz *f, uint32_t k, struct event *ev, uint8_t wher
     if (s->is_over)
         return;
     ev->now_ms = f->now_ms;
+    s->is_looked_at = s->is_looked_at && ev->type != EV_STACKED;
     if (ev->type == EV_FRAME && ev->u.frame.frame.type == FRAME_STOP
         && ev->u.frame.frame.generation == s->generation)
         s->was_stopped = true;
@@ -273,6 +300,8 @@ static void apply_head(struct fuzz *f, const struct effect *fx)
     case FX_CLOSE_STREAMS:
     case FX_REAP:
     case FX_DROP_OUTPUT:
+    case FX_LOOK:
+    case FX_STACKS:
     case EFFECT_TYPE_COUNT:
         return;
     }
@@ -352,6 +381,25 @@ static void signal_head(struct fuzz *f, uint8_t where)
     step_head(f, &ev);
 }
 
+/* A worker's message, or news of output. */
+static void sign(struct fuzz *f, uint32_t k, uint32_t i, uint8_t where)
+{
+    struct event ev = {.type = EV_NOTIFY};
+    struct site *s = &f->sites[k];
+    if (s->procs[i].state != PROC_ALIVE)
+        return;
+    ev.u.notify.local_rank = i;
+    ev.u.notify.sign.is_alive = !(where & 8);
+    ev.u.notify.sign.step = (struct maybe_u64){where & 1, where};
+    ev.u.notify.sign.section = where & 2 ? where & 1 ? "+save" : "-save" : NULL;
+    ev.u.notify.sign.section_ms = where & 4 ? 3000 : 0;
+    event_queue_push(&s->inbox, &ev);
+    struct event output = {.type = EV_LOOKED};
+    output.u.looked.output_at_ms = f->now_ms;
+    if (where & 4)
+        event_queue_push(&s->inbox, &output);
+}
+
 static void happen(struct fuzz *f, uint8_t byte)
 {
     uint8_t where = byte >> 4;
@@ -400,6 +448,9 @@ static void happen(struct fuzz *f, uint8_t byte)
     case 13: /* a SIGCHLD while sweeping */
         if (s->is_sweeping)
             post_swept(f, s);
+        return;
+    case 14:
+        sign(f, k, i, where);
         return;
     default:
         f->now_ms += (uint64_t)where * where * where;
@@ -462,6 +513,9 @@ static void make(struct fuzz *f, const uint8_t *head)
     f->setup.options.is_plan = head[0] >= 0xc0;
     f->setup.options.grace_ms = head[2] % 4 ? (uint64_t)head[2] * 100 : 0;
     f->setup.options.timeout_ms = head[3] & 2 ? (uint64_t)head[3] * 100 : 0;
+    f->setup.options.heartbeat_ms = head[3] & 4 ? 1500 : 0;
+    f->setup.options.silence_ms = head[3] & 8 ? 4000 : 0;
+    f->setup.options.preempt_signal = head[3] & 16 ? "USR2:3s" : NULL;
     uint64_t beat_ms = head[3] & 1 ? 2000 : 0;
     f->job = job_new(&f->setup.options, f->nnodes, beat_ms);
     for (uint32_t k = 0; k < f->nnodes; k++) {

@@ -61,6 +61,10 @@ static bool is_named(const struct world *w, const struct cause *c)
         return strstr(v->err.text, number) != NULL;
     case VERDICT_TIME_LIMIT:
         return w->now_ms >= w->config->timeout_ms;
+    case VERDICT_HANG: /* the odd one of the look, and the one without a heartbeat */
+        return c->generation == job_generation(w->job)
+               && (v->hang == HANG_SILENCE || (c->rank == v->rank && c->node == v->node))
+               && (!v->odd_rank.is_known || v->odd_rank.value == c->rank);
     case VERDICT_OK:
         return false;
     }
@@ -70,7 +74,7 @@ static bool is_named(const struct world *w, const struct cause *c)
 /* Whether a job may end well although this happened. */
 static bool is_harmless(const struct world *w, const struct cause *c)
 {
-    if (c->kind == VERDICT_WORKER)
+    if (c->kind == VERDICT_WORKER || c->kind == VERDICT_HANG)
         return c->generation != job_generation(w->job);
     return c->kind == VERDICT_NODE_LOST
            && (c->is_maybe || w->nodes[c->node].reaped_heard == job_generation(w->job));
@@ -114,7 +118,8 @@ void check_node_over(struct world *w, uint32_t node)
 }
 
 /* Frames at the head stay below 7 + 2W a node and generation, and one more a signal; bytes
- * below 1 KiB + 128 W. Beats come on top: one a node each two seconds. */
+ * below 1 KiB + 128 W. A limit or SIGQUIT adds two rounds of looking at every rank. Beats come
+ * on top: one a node each two seconds. */
 static void check_load(struct world *w)
 {
     const struct sim_config *c = w->config;
@@ -124,9 +129,13 @@ static void check_load(struct world *w)
         nsignals += c->faults[i].kind == SIM_SIGNAL    ? 1
                     : c->faults[i].kind == SIM_SUSPEND ? 2
                                                        : 0;
-    if (w->result->frames > c->nodes * (generations * (7 + 2 * c->workers) + nsignals))
+    bool may_look = c->timeout_ms || c->heartbeat_ms || c->silence_ms;
+    uint64_t look = may_look ? 8 + 4 * c->workers : 0;
+    if (w->result->frames
+        > c->nodes * (generations * (7 + 2 * c->workers + look) + nsignals * (1 + look)))
         world_broken(w, "%llu frames at the head", (unsigned long long)w->result->frames);
-    if (w->result->bytes > c->nodes * generations * (1024 + 128 * c->workers))
+    if (w->result->bytes
+        > c->nodes * (generations + nsignals) * (1024 + (may_look ? 384 : 128) * c->workers))
         world_broken(w, "%llu bytes at the head", (unsigned long long)w->result->bytes);
     /* one each way, and a last one before each suspension */
     if (w->beats > (uint64_t)c->nodes * (2 * (w->now_ms / 2000 + 1) + nsignals))

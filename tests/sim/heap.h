@@ -10,6 +10,7 @@ enum item_kind {
     ITEM_PROC_END, /* worker local of target comes to its natural end */
     ITEM_FAULT,    /* fault number local of the configuration begins */
     ITEM_THAW,     /* target runs again */
+    ITEM_SIGN,     /* worker local of target gives its next sign of life */
 };
 
 struct item {

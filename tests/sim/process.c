@@ -102,6 +102,14 @@ static void post_spawn_failed(struct world *w, uint32_t node, uint32_t local_ran
 static void plan_life(struct world *w, uint32_t node, uint32_t local_rank)
 {
     const struct sim_fault *f;
+    if (find_fault(w, SIM_HANG, node, local_rank)) {
+        const struct cause cause = {.kind = VERDICT_HANG,
+                                    .node = node,
+                                    .rank = node * w->config->workers + local_rank,
+                                    .generation = w->nodes[node].generation};
+        check_cause(w, &cause);
+        return;
+    }
     if ((f = find_fault(w, SIM_EXIT, node, local_rank)) != NULL)
         plan_end(w, node, local_rank, f->at_ms,
                  &(struct worker_end){END_EXIT, (int)f->arg, false});
@@ -111,6 +119,77 @@ static void plan_life(struct world *w, uint32_t node, uint32_t local_rank)
     else
         plan_end(w, node, local_rank, w->config->run_ms + world_random(w, 200),
                  &(struct worker_end){END_EXIT, 0, false});
+}
+
+/* ---- signs of life ---- */
+
+enum { SIGN_MS = 1000, ABRT = 6 };
+
+static void plan_sign(struct world *w, uint32_t node, uint32_t local_rank)
+{
+    const struct item item = {.kind = ITEM_SIGN,
+                              .target = node,
+                              .local = local_rank,
+                              .generation = w->nodes[node].generation};
+    if (w->config->heartbeat_ms || w->config->silence_ms)
+        heap_push(&w->heap, w->now_ms + SIGN_MS, &item);
+}
+
+static void post_looked(struct world *w, uint32_t node)
+{
+    struct sim_node *n = &w->nodes[node];
+    struct event ev = {.type = EV_LOOKED};
+    for (uint32_t i = 0; i < w->config->workers; i++)
+        if (n->procs[i].output_ms > ev.u.looked.output_at_ms)
+            ev.u.looked.output_at_ms = n->procs[i].output_ms;
+    ev.u.looked.output_at_ms += ev.u.looked.output_at_ms ? n->offset_ms : 0;
+    world_post(w, node, 0, &ev, n->generation);
+}
+
+/* A step of the training: one line, one heartbeat. */
+void process_sign(struct world *w, uint32_t node, uint32_t local_rank)
+{
+    struct sim_node *n = &w->nodes[node];
+    struct proc *p = &n->procs[local_rank];
+    if (!p->is_alive)
+        return;
+    plan_sign(w, node, local_rank);
+    if (p->is_stopped || (p->step && w->now_ms >= p->hang_ms))
+        return;
+    struct event ev = {.type = EV_NOTIFY};
+    ev.u.notify.local_rank = local_rank;
+    ev.u.notify.sign.is_alive = true;
+    ev.u.notify.sign.step = (struct maybe_u64){true, ++p->step};
+    world_post(w, node, world_random(w, 20), &ev, n->generation);
+    p->output_ms = w->now_ms;
+    if (n->tells_output)
+        post_looked(w, node);
+    n->tells_output = false;
+}
+
+void process_look(struct world *w, uint32_t node)
+{
+    w->nodes[node].tells_output = true;
+    post_looked(w, node);
+}
+
+/* All who live show where they are; at an ending some die of that. */
+void process_stacks(struct world *w, uint32_t node, bool may_abort)
+{
+    struct sim_node *n = &w->nodes[node];
+    uint64_t delay_ms = world_random(w, 3000);
+    for (uint32_t i = 0; i < w->config->workers; i++) {
+        struct event ev = {.type = EV_STACK};
+        if (!n->procs[i].is_alive)
+            continue;
+        ev.u.stack.local_rank = i;
+        ev.u.stack.where = w->now_ms >= n->procs[i].hang_ms ? "spin" : "all_reduce";
+        world_post(w, node, delay_ms, &ev, n->generation);
+        if (may_abort && world_random(w, 2) && !n->procs[i].is_unkillable)
+            dies(w, node, i, &(struct worker_end){END_SIGNAL, ABRT, false});
+    }
+    const struct event end = {.type = EV_STACKED};
+    world_post(w, node, delay_ms, &end, HEAP_ANY);
 }
 
 void process_spawn(struct world *w, uint32_t node, uint32_t local_rank)
@@ -142,6 +221,10 @@ void process_spawn(struct world *w, uint32_t node, uint32_t local_rank)
         p->child = CHILD_TOUGH;
     if (find_fault(w, SIM_CHILD_GHOST, node, local_rank))
         p->child = CHILD_OUT_OF_REACH;
+    p->hang_ms = UINT64_MAX;
+    if ((f = find_fault(w, SIM_HANG, node, local_rank)) != NULL)
+        p->hang_ms = w->now_ms + f->arg;
+    plan_sign(w, node, local_rank);
     plan_life(w, node, local_rank);
 }
 

@@ -9,6 +9,7 @@
 enum {
     BEAT_MS = 2000,
     LINK_TIMEOUT_MS = 8000, /* TCP_USER_TIMEOUT of the links */
+    QUIT = 3,
     USR1 = 10,
     USR2 = 12,
     CONT = 18,
@@ -86,11 +87,16 @@ static uint64_t frame_bytes(const struct frame *frame)
     case FRAME_SIGNAL:
     case FRAME_STOP:
     case FRAME_REAPED:
+    case FRAME_HUNG:
+    case FRAME_STACKS:
+    case FRAME_STACKED:
     case FRAME_BEAT:
     case FRAME_INTERRUPT:
     case FRAME_BYE:
     case FRAME_TYPE_COUNT:
         break;
+    case FRAME_STACK:
+        return 128;
     }
     return 24;
 }
@@ -244,6 +250,12 @@ static void apply_node(struct world *w, uint32_t node, const struct effect *fx)
     case FX_DROP_OUTPUT:
         process_block(w, node, false);
         return;
+    case FX_LOOK:
+        process_look(w, node);
+        return;
+    case FX_STACKS:
+        process_stacks(w, node, fx->u.stacks.may_abort);
+        return;
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_STORE_RESET:
@@ -336,7 +348,8 @@ static void head_event(struct world *w, struct event *ev)
     if (w->is_done)
         return;
     int signo = ev->type == EV_SIGNAL ? ev->u.signal.signo : 0;
-    if (signo && signo != USR1 && signo != USR2 && signo != CONT && signo != TSTP) {
+    if (signo && signo != USR1 && signo != USR2 && signo != CONT && signo != TSTP
+        && signo != QUIT) {
         const struct cause cause = {.kind = VERDICT_SIGNAL, .signo = signo};
         check_cause(w, &cause);
     }
@@ -478,6 +491,7 @@ static void begin_fault(struct world *w, const struct sim_fault *f)
     case SIM_CHILD:
     case SIM_CHILD_DEAF:
     case SIM_CHILD_GHOST:
+    case SIM_HANG:
     case SIM_REFUSE:
     case SIM_AGENT_SLOW:
     case SIM_FAULT_COUNT:
@@ -526,6 +540,10 @@ static void take(struct world *w, struct item *item, uint64_t at_ms)
     case ITEM_THAW:
         process_block(w, item->target, false);
         return;
+    case ITEM_SIGN:
+        if (w->nodes[item->target].generation == item->generation)
+            process_sign(w, item->target, item->local);
+        return;
     }
 }
 
@@ -557,6 +575,9 @@ static void make_world(struct world *w)
     w->setup.options.min_uptime_ms = c->min_uptime_ms;
     w->setup.options.grace_ms = c->grace_ms;
     w->setup.options.timeout_ms = c->timeout_ms;
+    w->setup.options.heartbeat_ms = c->heartbeat_ms;
+    w->setup.options.silence_ms = c->silence_ms;
+    w->setup.options.preempt_signal = c->notice;
     w->random = c->seed;
     w->job_tick_ms = UINT64_MAX;
     w->job = job_new(&w->setup.options, c->nodes, is_local(w) ? 0 : (uint64_t)BEAT_MS);
@@ -599,7 +620,7 @@ static uint64_t bound_ms(const struct sim_config *c)
             bound += 600000; /* nobody tells: as long as joining may take */
         bound += f->at_ms;
     }
-    return bound + c->timeout_ms;
+    return bound + c->timeout_ms + c->heartbeat_ms + c->silence_ms + (c->notice ? 60000 : 0);
 }
 
 static void fini_world(struct world *w)

@@ -20,6 +20,7 @@
     X(FORK, "a worker cannot be forked, errno arg")                                            \
     X(DEAF, "a worker ignores every signal but SIGKILL")                                       \
     X(UNKILLABLE, "a worker survives SIGKILL")                                                 \
+    X(HANG, "a worker stands still from arg ms on: no heartbeat, no output, no end")           \
     X(SLOW_EXIT, "a worker takes arg ms to follow SIGTERM")                                    \
     X(CHILD, "a worker leaves a child with its pipe, which ends at SIGTERM")                   \
     X(CHILD_DEAF, "the same, which ends at SIGKILL only")                                      \
@@ -61,6 +62,8 @@ struct sim_config {
     uint32_t max_restarts;
     uint64_t restart_delay_ms, min_uptime_ms;
     uint64_t grace_ms, timeout_ms, run_ms; /* run: how long a worker works */
+    uint64_t heartbeat_ms, silence_ms;     /* workers then beat and write each second */
+    const char *notice;                    /* --preempt-signal, NULL = none */
     struct sim_fault faults[SIM_FAULTS_MAX];
     size_t nfaults;
     FILE *trace; /* events and effects as text; NULL = none */

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "tests/sim/sim.h"
 
-enum { ANY = -1, INT = 2, TERM = 15, USR1 = 10 };
+enum { ANY = -1, INT = 2, QUIT = 3, TERM = 15, USR1 = 10 };
 
 struct request {
     uint32_t nodes, workers;
@@ -79,6 +79,7 @@ static struct sim_fault make_fault(enum sim_fault_kind kind, const struct sim_co
         [SIM_BLOCK] = {5, 700, 30000, 120000},
         [SIM_SIGNAL] = {INT, INT, TERM, 1},
         [SIM_SUSPEND] = {100, 3000, 10000, 100000},
+        [SIM_HANG] = {2000, 5000, 9000, 15000},
     };
     struct sim_fault f = {.kind = kind};
     f.node = (uint32_t)draw(state, c->nodes);
@@ -233,6 +234,50 @@ static int time_limit(struct request *r)
     return rc;
 }
 
+/* A worker stands still: it is named, by heartbeats or by silence, and a restart may follow. */
+static int hang(struct request *r)
+{
+    int rc = 0;
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        uint64_t state = seed * 13;
+        r->nodes = 1 + (uint32_t)seed % 4;
+        struct sim_config c = make_config(r, seed);
+        bool is_restarted = seed % 5 == 0;
+        c.max_restarts = is_restarted;
+        c.heartbeat_ms = seed % 3 ? 5000 : 0;
+        c.silence_ms = seed % 3 ? 0 : 5000;
+        c.faults[c.nfaults++] = make_fault(SIM_HANG, &c, &state);
+        c.faults[0].generation = 0;
+        if (seed % 7 == 0)
+            c.faults[c.nfaults++] = (struct sim_fault){SIM_SIGNAL, 0, 0, 0, 3000, QUIT};
+        rc |= expect(r, &c, is_restarted ? VERDICT_OK : VERDICT_HANG, is_restarted ? 0 : 124);
+    }
+    return rc;
+}
+
+/* Who cannot be heard is not silent: a suspended job, a reader that does not read. SIGQUIT ends
+ * nothing, and workers get notice of a SIGTERM. */
+static int quiet(struct request *r)
+{
+    static const enum sim_fault_kind kinds[] = {SIM_SUSPEND, SIM_BLOCK, SIM_SIGNAL, SIM_DEAF};
+    int rc = 0;
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        uint64_t state = seed * 17;
+        r->nodes = seed % 3 ? 1 : 3;
+        struct sim_config c = make_config(r, seed);
+        c.heartbeat_ms = seed % 2 ? 3000 : 0;
+        c.silence_ms = seed % 2 ? 0 : 3000;
+        struct sim_fault f = make_fault(kinds[seed / 3 % 4], &c, &state);
+        f.arg = f.kind == SIM_SIGNAL ? QUIT : f.arg;
+        c.faults[c.nfaults++] = f;
+        rc |= expect(r, &c, VERDICT_OK, 0);
+        c.notice = "USR1:4s";
+        c.faults[c.nfaults++] = (struct sim_fault){SIM_SIGNAL, 0, 0, 0, 9000, TERM};
+        rc |= expect(r, &c, c.faults[0].kind == SIM_SUSPEND ? ANY : VERDICT_SIGNAL, ANY);
+    }
+    return rc;
+}
+
 /* Head and node in one process: no beats, nothing lost, Ctrl-Z stops both. */
 static int alone(struct request *r)
 {
@@ -274,6 +319,8 @@ static int sweep(struct request *r)
             struct sim_fault f = make_fault(kind, &c, &state);
             if (kind == SIM_AGENT_HANGS && f.node == 0)
                 f.node = 1;
+            if (kind == SIM_HANG) /* somebody has to notice */
+                c.heartbeat_ms = 4000;
             c.faults[c.nfaults++] = f;
         }
         rc |= expect(r, &c, ANY, ANY);
@@ -287,6 +334,8 @@ static int one(struct request *r)
     struct sim_config c = make_config(r, r->seed);
     if (r->fault != SIM_FAULT_COUNT)
         c.faults[c.nfaults++] = make_fault(r->fault, &c, &state);
+    if (r->fault == SIM_HANG)
+        c.heartbeat_ms = 4000;
     return expect(r, &c, ANY, ANY);
 }
 
@@ -300,6 +349,7 @@ static const struct {
     {"faults", each_fault, 5, 3, 1}, {"restart", restart, 10000, 8, 1},
     {"restarts", restarts, 7, 3, 1}, {"node-lost", node_lost, 4, 2, 1},
     {"signals", signals, 4, 2, 1},   {"time-limit", time_limit, 4, 2, 1},
+    {"hang", hang, 0, 4, 1},         {"quiet", quiet, 0, 3, 1},
     {"alone", alone, 1, 4, 300},     {"sweep", sweep, 0, 4, 600},
 };
 

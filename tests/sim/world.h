@@ -18,6 +18,8 @@ struct proc {
     struct worker_end end;
     uint32_t exit_delay_ms;
     enum child_kind child; /* holds the pipe; CHILD_NONE once it is gone */
+    uint64_t hang_ms;      /* it does nothing any more from then on; UINT64_MAX = never */
+    uint64_t step, output_ms;
 };
 
 struct sim_node {
@@ -28,6 +30,7 @@ struct sim_node {
     uint64_t tick_ms;   /* earliest pending tick; UINT64_MAX = none */
     uint64_t thaw_ms;   /* frozen until then */
     uint64_t last_up_ms, last_down_ms;
+    bool tells_output;                    /* the next output is news */
     uint32_t generation, stop_generation; /* HEAP_ANY = none */
     uint32_t reaped_heard;                /* generation whose REAPED the head got */
     bool is_up, is_dead, is_over, is_lost, is_up_cut, is_down_cut, is_sweeping, is_blocked;
@@ -73,6 +76,9 @@ void process_sweep(struct world *w, uint32_t node, int signo);
 void process_close_streams(struct world *w, uint32_t node, uint32_t local_rank);
 void process_reap(struct world *w, uint32_t node);
 void process_block(struct world *w, uint32_t node, bool is_blocked);
+void process_sign(struct world *w, uint32_t node, uint32_t local_rank);
+void process_look(struct world *w, uint32_t node);
+void process_stacks(struct world *w, uint32_t node, bool may_abort);
 
 /* check.c */
 void check_cause(struct world *w, const struct cause *cause);

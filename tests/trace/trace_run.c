@@ -4,7 +4,8 @@
  *
  * A trace: '#' comments; one line "machine job|node KEY=NUMBER..." (nodes, nproc, plan,
  * max_restarts, grace_ms, timeout_ms, beat_ms, restart_delay_ms, restart_delay_max_ms,
- * min_uptime_ms, no_restart_code); then steps, each ended by an empty line:
+ * min_uptime_ms, no_restart_code, heartbeat_ms, silence_ms, notice: 1 = USR1 and 20 s); then
+ * steps, each ended by an empty line:
  * events as event_parse reads them, "----", and the effects of all of them as effect_format
  * prints them. After the effects comes "deadline MS" if it has changed ("-" = none), and how it
  * ended once it has.
@@ -81,6 +82,12 @@ static void machine_set(struct run *r, struct str key, uint64_t v, uint64_t *nod
         opt->grace_ms = v;
     else if (str_eq(key, "timeout_ms"))
         opt->timeout_ms = v;
+    else if (str_eq(key, "heartbeat_ms"))
+        opt->heartbeat_ms = v;
+    else if (str_eq(key, "silence_ms"))
+        opt->silence_ms = v;
+    else if (str_eq(key, "notice")) /* the one that can be had here */
+        opt->preempt_signal = v ? "USR1:20s" : NULL;
     else if (!restart_set(r, key, v))
         fail("unknown key of a machine", key.p);
 }
@@ -139,13 +146,17 @@ static void step(struct run *r, const char *line)
 static void add_verdict(struct run *r)
 {
     const struct verdict *v = job_verdict(r->job);
-    static const char *const kinds[] = {"ok",    "worker",     "signal",
-                                        "error", "time_limit", "node_lost"};
+    static const char *const kinds[] = {"ok",         "worker",    "signal", "error",
+                                        "time_limit", "node_lost", "hang"};
     buf_addf(&r->out, "verdict %s", kinds[v->kind]);
     if (v->kind == VERDICT_WORKER)
         buf_addf(&r->out, " rank=%u node=%u", v->rank, v->node);
     if (v->kind == VERDICT_NODE_LOST)
         buf_addf(&r->out, " node=%u", v->node);
+    if (v->kind == VERDICT_HANG && v->hang == HANG_HEARTBEAT)
+        buf_addf(&r->out, " rank=%u quiet_ms=%llu", v->rank, (unsigned long long)v->quiet_ms);
+    if (v->differs)
+        buf_addf(&r->out, " (%s)", v->differs);
     buf_addf(&r->out, " status=%d generation=%u\n", verdict_exit_status(v),
              job_generation(r->job));
 }

@@ -31,7 +31,7 @@ static const struct frame frames[] = {
     {FRAME_START, 5, {{0}}},
     {FRAME_STARTED, 6, {.started = {7, 4242424242}}},
     {FRAME_SIGNAL, 7, {.signal = {64}}},
-    {FRAME_STOP, 8, {.stop = {15, 0x123456789abcdef0, true}}},
+    {FRAME_STOP, 8, {.stop = {15, 0x123456789abcdef0, true, {10, 20000}}}},
     {FRAME_EXITED,
      9,
      {.exited = {7,
@@ -43,6 +43,12 @@ static const struct frame frames[] = {
     {FRAME_BEAT, 0, {.beat = {true}}},
     {FRAME_BYE, 1, {.bye = {137, "muster: rank 3 failed first\n"}}},
     {FRAME_INTERRUPT, 2, {.signal = {2}}},
+    {FRAME_HUNG, 3, {.hung = {HANG_HEARTBEAT, 5, 60001}}},
+    {FRAME_STACKS, 4, {.stacks = {true}}},
+    {FRAME_STACK,
+     5,
+     {.stack = {3, {"spin (train.py:7)", {true, 17}, {true, 900}, "save", "ok"}}}},
+    {FRAME_STACKED, 6, {.stacked = {"/logs/stacks-0.txt"}}},
 };
 
 static void text_of(const struct frame *frame, struct buf *out)
@@ -144,7 +150,8 @@ static void what_texts_do_not_show(void **state)
 /* Two builds of one version must understand each other. */
 static void the_layout_stays(void **state)
 {
-    static const char stop[] = "\x01\x08\x08\0\0\0\x0f\xf0\xde\xbc\x9a\x78\x56\x34\x12\x01",
+    static const char stop[] = "\x01\x08\x08\0\0\0\x0f\xf0\xde\xbc\x9a\x78\x56\x34\x12\x01"
+                               "\x0a\x20\x4e\0\0\0\0\0\0",
                       refused[] = "\x01\x04\x04\0\0\0"
                                   "\x0b\0\0\0GPU_REQUEST\0"
                                   "\x0d\0\0\0"

@@ -227,6 +227,9 @@ static void the_time_limit(void **state)
         "1 frame 0 ready 0",
         "1 frame 0 started 0 local_rank=0 pid=5",
         "1500 tick",
+        "1501 frame 0 stack 0 local_rank=0 where=spin",
+        "1501 frame 0 stacked 0 file=/logs/stacks.txt",
+        "1502 frame 0 stacked 0",
         "1510 frame 0 exited 0 local_rank=0 pid=5 end=signal:15 gpu=- tail=-",
         "1511 frame 0 reaped 0",
         NULL};
@@ -234,8 +237,66 @@ static void the_time_limit(void **state)
     opt.timeout_ms = 1500;
     char *text = report_after(&opt, lines);
     assert_non_null(strstr(text, "time limit of 1.500 s (--timeout)"));
+    assert_non_null(strstr(text, "rank 0 is in spin\n"));
+    assert_non_null(strstr(text, "stacks: /logs/stacks.txt\n"));
     assert_non_null(strstr(text, "stopped by muster: 1 worker (SIGTERM)"));
     assert_non_null(strstr(text, "exit status 124"));
+    free(text);
+}
+
+static void a_hang(void **state)
+{
+    (void)state;
+    const char *const lines[] = {
+        START,
+        "30000 frame 0 hung 0 what=heartbeat local_rank=0 quiet_ms=29500",
+        "30001 frame 0 stack 0 local_rank=0 where=all_reduce step=17 quiet_ms=29501",
+        "30001 frame 0 stack 0 local_rank=1 where=all_reduce step=17 quiet_ms=29400",
+        "30001 frame 0 stack 0 local_rank=2 where=all_reduce step=17 quiet_ms=1",
+        "30001 frame 0 stack 0 local_rank=3 where=spin step=16 section=load",
+        "30001 frame 0 stacked 0",
+        "30002 frame 0 stacked 0",
+        "30003 frame 0 exited 0 local_rank=0 pid=100 end=signal:15 gpu=- tail=-",
+        "30003 frame 0 exited 0 local_rank=1 pid=101 end=signal:15 gpu=- tail=-",
+        "30003 frame 0 exited 0 local_rank=2 pid=102 end=signal:15 gpu=- tail=-",
+        "30003 frame 0 exited 0 local_rank=3 pid=103 end=signal:15 gpu=- tail=-",
+        "30003 frame 0 reaped 0",
+        NULL};
+    struct options opt = options();
+    opt.heartbeat_ms = 29000;
+    char *text = report_after(&opt, lines);
+    assert_string_equal(
+        text,
+        "muster: rank 0 has sent no heartbeat for 29.500 s (--heartbeat-timeout; host box, "
+        "local rank 0, pid 100)\n"
+        "  1 other rank was as late when the stacks were taken\n"
+        "  rank 3 differs: ranks 0-2 are in all_reduce, rank 3 is in spin, last step 16 of 17, "
+        "in section load\n"
+        "  stopped by muster: 4 workers (SIGTERM), all gone after 0.001 s\n"
+        "  exit status 124\n");
+    free(text);
+}
+
+static void silence(void **state)
+{
+    (void)state;
+    const char *const lines[] = {
+        START,
+        "30000 frame 0 hung 0 what=silence local_rank=0 quiet_ms=29500",
+        "30001 frame 0 stacked 0",
+        "30002 frame 0 stacked 0",
+        "30003 frame 0 exited 0 local_rank=0 pid=100 end=signal:15 gpu=- tail=-",
+        "30003 frame 0 exited 0 local_rank=1 pid=101 end=signal:15 gpu=- tail=-",
+        "30003 frame 0 exited 0 local_rank=2 pid=102 end=signal:15 gpu=- tail=-",
+        "30003 frame 0 exited 0 local_rank=3 pid=103 end=signal:15 gpu=- tail=-",
+        "30003 frame 0 reaped 0",
+        NULL};
+    const struct options opt = options();
+    char *text = report_after(&opt, lines);
+    assert_string_equal(
+        text, "muster: no rank has written anything for 29.500 s (--silence-timeout)\n"
+              "  stopped by muster: 4 workers (SIGTERM), all gone after 0.001 s\n"
+              "  exit status 124\n");
     free(text);
 }
 
@@ -295,6 +356,8 @@ int main(void)
         cmocka_unit_test(what_could_not_be_started),
         cmocka_unit_test(an_exit_code_that_looks_like_a_signal),
         cmocka_unit_test(the_time_limit),
+        cmocka_unit_test(a_hang),
+        cmocka_unit_test(silence),
         cmocka_unit_test(an_error_before_the_start),
         cmocka_unit_test(ranks_are_told_in_ranges),
     };
