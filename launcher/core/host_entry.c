@@ -116,12 +116,9 @@ int host_gpus_check(const struct host_source *src, struct str value, struct host
 static int join_gpus(const struct host_source *src, const struct host_entry *entry,
                      struct host *host, struct host_list *list)
 {
-    struct host_gpus state = {false, false};
-    struct str old = str_from(host->gpus);
-    host_gpus_check(&(struct host_source){0}, old, &state); /* was right when it was read */
-    if (host_gpus_check(src, entry->value_gpus, &state) != 0)
+    if (host_gpus_check(src, entry->value_gpus, &host->gpus_state) != 0)
         return -1;
-    if (old.n + entry->value_gpus.n > GPUS_MAX)
+    if (strlen(host->gpus) + entry->value_gpus.n > GPUS_MAX)
         return host_fail(src, HOST_E_RANGE, entry->value_gpus.p,
                          "the gpus= of %.80s are longer than %d characters in all", host->name,
                          GPUS_MAX);

@@ -44,13 +44,8 @@ int host_entry_add(const struct host_source *src, struct host_entry *entry,
 
 void host_entry_fini(struct host_entry *entry);
 
-/* What a gpus= value has chosen so far; auto, none and n:N stand alone, also over joined lines.
- */
-struct host_gpus {
-    bool adds, is_alone;
-};
-
-/* Checks a gpus= value as far as that can be done without the host: E_SYNTAX at its item. */
+/* Checks a gpus= value as far as that can be done without the host: E_SYNTAX at its item.
+ * state: what was chosen before, brought up to date. */
 int host_gpus_check(const struct host_source *src, struct str value, struct host_gpus *state);
 
 #endif

@@ -55,6 +55,14 @@ static void add_line(struct str line, uint32_t col, struct buf *out)
              (int)(at - from), "");
 }
 
+/* What is quoted may have tabs, and a file's name anything. */
+static void make_one_line(struct buf *text)
+{
+    for (size_t i = 0; i < text->len; i++)
+        if ((unsigned char)text->data[i] < 0x20 || text->data[i] == 0x7f)
+            text->data[i] = text->data[i] == '\t' ? ' ' : '?';
+}
+
 static int fail(const struct host_source *src, enum host_error class, uint32_t line,
                 uint32_t col, const char *message)
 {
@@ -62,6 +70,7 @@ static int fail(const struct host_source *src, enum host_error class, uint32_t l
     buf_init(&text, 0);
     add_place(src, line, col, &text);
     buf_adds(&text, message);
+    make_one_line(&text);
     err_set(src->e, ERR_HOSTFILE, "%s", buf_str(&text));
     if (src->fault) {
         struct host_fault *f = src->fault;

@@ -242,7 +242,7 @@ static int read_pair(const struct host_source *src, const struct pair *pair, enu
         return host_number(src, pair->value, HOST_SLOTS_MAX, "slots", &host->max_slots);
     case HOST_KEY_GPUS:
         entry->value_gpus = pair->value;
-        if (host_gpus_check(src, pair->value, &(struct host_gpus){false, false}) != 0)
+        if (host_gpus_check(src, pair->value, &host->gpus_state) != 0)
             return -1;
         host->gpus = host_list_dup(list, pair->value);
         return 0;

@@ -22,11 +22,17 @@ struct host_slots {
     bool is_except; /* bits are those that do not; only where the number is not known */
 };
 
+/* What gpus= has chosen so far; auto, none and n:N stand alone, also over joined lines. */
+struct host_gpus {
+    bool adds, is_alone;
+};
+
 /* Text members are the list's, NULL = not given. */
 struct host {
     char *name; /* as first written, an IPv6 address without brackets */
     const char *user, *addr, *iface;
-    const char *gpus;       /* grammar of --gpus; joined lines with a comma between */
+    const char *gpus; /* grammar of --gpus; joined lines with a comma between */
+    struct host_gpus gpus_state;
     const char *const *env; /* NAME=VALUE, NULL-terminated */
     uint32_t slots;         /* 0 = not given: as many as the host has GPUs */
     uint32_t max_slots;     /* 0 = no limit */
