@@ -69,7 +69,7 @@ struct wire_message {
 void link_wire_frame(const struct frame *frame, struct buf *out);
 
 /* 0, or -1 with ERR_USAGE, what cannot travel and how much would; out is then as it was. */
-int link_wire_setup(const struct wire_setup *setup, struct buf *out, struct err *e);
+int link_wire_setup(const struct wire_setup *s, struct buf *out, struct err *e);
 
 /* At most LINK_WIRE_OUTPUT_MAX bytes; stream 1 or 2. */
 void link_wire_output(const struct wire_output *output, struct buf *out);

@@ -514,9 +514,9 @@ static void a_pause_is_told_to_the_other_side(void **state)
     (void)state;
     open_scene(&sc);
     link_pause(sc.head.link, true);
+    UNTIL(&sc, survey(&sc).untimed == 1);
     for (int i = 0; i < FRAMES; i++)
         link_send(sc.node.link, (struct str){bytes, SIZE});
-    UNTIL(&sc, survey(&sc).untimed == 1);
     assert_int_equal(sc.head.nframes, 0);
     assert_true(link_unsent(sc.node.link) > 0);
     link_send(sc.head.link, STR_LIT("the other way is open"));

@@ -570,13 +570,15 @@ static void impossible_lengths(void **state)
 {
     struct pair p;
     char wire[HEADER + 4];
+    static const unsigned char too_long[4] = {18, 0, 0, 1} /* 16 MiB + 18 */,
+                               too_short[4] = {16, 0, 0, 0};
     (void)state;
     open_pair(&p);
     memcpy(wire, p.head.out.data, HEADER);
-    memcpy(wire + HEADER, "\x12\x00\x00\x01", 4); /* 16 MiB + 18 */
+    memcpy(wire + HEADER, too_long, sizeof too_long);
     expect_bad(&p.node, (struct str){wire, sizeof wire}, ERR_PROTOCOL,
                "a frame of 16777234 bytes was announced; 17 to 16777233 are possible");
-    memcpy(wire + HEADER, "\x10\x00\x00\x00", 4);
+    memcpy(wire + HEADER, too_short, sizeof too_short);
     expect_bad(&p.node, (struct str){wire + HEADER, 4}, ERR_PROTOCOL,
                "a frame of 16 bytes was announced; 17 to 16777233 are possible");
     end(&p);
