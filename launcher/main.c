@@ -21,6 +21,7 @@ static const struct {
     {"notify", cmd_notify, "from a worker's script: I am alive, as in muster notify STEP=17"},
     {"explain", cmd_explain, "say what an error code means"},
     {"version", cmd_version, "print the version"},
+    {"agent", cmd_agent, NULL}, /* what muster starts on other hosts */
 };
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -43,7 +44,7 @@ int cmd_help(enum option_command command)
 static int usage(FILE *to, int status)
 {
     fprintf(to, "usage: muster [run] [options] program [arguments]\n\n");
-    for (size_t i = 0; i < NCOMMANDS; i++)
+    for (size_t i = 0; i < NCOMMANDS && commands[i].help; i++)
         fprintf(to, "  muster %-10s %s\n", commands[i].name, commands[i].help);
     fprintf(to, "\nAs in: muster -n 4 train.py     (muster run --help lists the options)\n");
     return status;

@@ -84,7 +84,12 @@ int meet(const struct options *opt, const struct facts *facts,
         is_head = rc == 0 || e->sys != EADDRINUSE; /* else another node on this machine is */
     }
     if (!is_head) {
-        const struct agent agent = {opt, facts, key, p.found, p.n};
+        const struct agent agent = {.opt = opt,
+                                    .facts = facts,
+                                    .lifeline = -1,
+                                    .key = key,
+                                    .heads = p.found,
+                                    .nheads = p.n};
         *status = driver_agent_run(&agent);
         rc = 0;
     }

@@ -18,6 +18,7 @@
 #include "launcher/io/facts_gather.h"
 #include "launcher/io/report_json.h"
 #include "launcher/io/say.h"
+#include "launcher/io/spread.h"
 
 /* A job id that no other job on this machine has. */
 static int random_id(char *id, size_t size, struct err *e)
@@ -97,6 +98,38 @@ static int run_job(const struct options *opt, const struct facts *facts,
     return 0;
 }
 
+static void say_lines(const struct buf *text)
+{
+    say("muster: ", 8, SAY_LINE_MS);
+    say(text->data, text->len, SAY_LINE_MS);
+}
+
+/* On the hosts of a list. */
+static int spread_out(const struct options *opt, const struct facts *facts, char *const *args,
+                      int *status, struct err *e)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    struct spread *spread = spread_new(opt, args, &text, e);
+    if (text.len) { /* the whole message, with the place */
+        say_lines(&text);
+        *status = err_exit_status(e->code);
+    }
+    int rc = spread || text.len ? 0 : -1;
+    buf_fini(&text);
+    if (!spread)
+        return rc;
+    const struct head_net net = {.listen = "",
+                                 .reach = spread_reach(spread),
+                                 .key = spread_key(spread),
+                                 .nnodes = spread_nodes(spread),
+                                 .port = opt->master_port,
+                                 .spread = spread};
+    rc = run_job(opt, facts, &net, status, e);
+    spread_free(spread);
+    return rc;
+}
+
 int cmd_run(char *const *args)
 {
     struct err e;
@@ -118,8 +151,9 @@ int cmd_run(char *const *args)
     if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)
         return fail_early(&opt, &e);
     facts_gather_topology(opt.cpu_bind, &facts);
-    int status, rc = opt.rdzv_endpoint ? meet(&opt, &facts, run_job, &status, &e)
-                                       : run_job(&opt, &facts, NULL, &status, &e);
+    int status, rc = options_has_hosts(&opt) ? spread_out(&opt, &facts, args, &status, &e)
+                     : opt.rdzv_endpoint     ? meet(&opt, &facts, run_job, &status, &e)
+                                             : run_job(&opt, &facts, NULL, &status, &e);
     facts_release(&facts);
     return rc < 0 ? fail_early(&opt, &e) : status;
 }

@@ -195,8 +195,8 @@ struct frame {
     X(SPAWN_FAILED, node)                                                                      \
     X(EXITED, node)                                                                            \
     X(STREAMS_ENDED, node)                                                                     \
-    X(OUTPUT_BLOCKED, node)                                                                    \
-    X(OUTPUT_FLOWING, node)                                                                    \
+    X(OUTPUT_BLOCKED, both)                                                                    \
+    X(OUTPUT_FLOWING, both)                                                                    \
     X(NOTIFY, node)                                                                            \
     X(LOOKED, node)                                                                            \
     X(STACK, node)                                                                             \

@@ -23,6 +23,7 @@
  *                         '-------------- its wait is over ---- PAUSE <----------'       |
  *                                                 every node REAPED or lost, no restart -|
  *                                                  PAUSE: a signal, a limit, a lost node -'
+ * FLUSH, before DONE: what other nodes' workers have printed waits for a reader.
  */
 enum job_state {
     JOB_JOIN,
@@ -31,6 +32,7 @@ enum job_state {
     JOB_LOOK,
     JOB_STOP,
     JOB_PAUSE,
+    JOB_FLUSH,
     JOB_DONE,
     JOB_STATE_COUNT
 };
@@ -38,11 +40,12 @@ enum job_state {
 #define TO(state) (1u << JOB_##state)
 static const unsigned allowed[] = {
     [JOB_JOIN] = TO(START) | TO(STOP),
-    [JOB_START] = TO(RUN) | TO(STOP) | TO(DONE),
-    [JOB_RUN] = TO(LOOK) | TO(STOP) | TO(DONE),
+    [JOB_START] = TO(RUN) | TO(STOP) | TO(FLUSH) | TO(DONE),
+    [JOB_RUN] = TO(LOOK) | TO(STOP) | TO(FLUSH) | TO(DONE),
     [JOB_LOOK] = TO(STOP),
-    [JOB_STOP] = TO(START) | TO(PAUSE) | TO(DONE),
-    [JOB_PAUSE] = TO(START) | TO(DONE),
+    [JOB_STOP] = TO(START) | TO(PAUSE) | TO(FLUSH) | TO(DONE),
+    [JOB_PAUSE] = TO(START) | TO(FLUSH) | TO(DONE),
+    [JOB_FLUSH] = TO(DONE),
     [JOB_DONE] = 0,
 };
 static_assert(sizeof allowed / sizeof allowed[0] == JOB_STATE_COUNT, "one row a state");
@@ -76,6 +79,7 @@ struct job {
     uint64_t generation_at_ms, stop_at_ms, gone_after_ms;
     int stop_signo;       /* what the workers were sent */
     int ninterrupts;      /* SIGINT so far */
+    bool is_blocked;      /* what other nodes' workers print waits for a reader */
     bool is_user_end;     /* a signal or a time limit: no restart */
     struct notice notice; /* of --preempt-signal */
     struct survey survey;
@@ -461,8 +465,14 @@ static void pause(struct job *j, uint64_t delay_ms, uint64_t now_ms, struct effe
 /* Nobody has anything left to do. */
 static void finish(struct job *j, struct effects *fx)
 {
-    if (j->state != JOB_STOP && j->state != JOB_PAUSE) /* there it was closed already */
+    bool is_gate_closed =
+        j->state == JOB_STOP || j->state == JOB_PAUSE || j->state == JOB_FLUSH;
+    if (!is_gate_closed)
         effects_add(fx, FX_STORE_GATE);
+    if (j->is_blocked && !j->is_user_end) {
+        move(j, JOB_FLUSH);
+        return;
+    }
     move(j, JOB_DONE);
     for (uint32_t i = 0; i < j->nodes.n; i++)
         if (j->nodes.list[i].link != LINK_NONE && j->nodes.list[i].status != MEMBER_LOST)
@@ -734,6 +744,13 @@ static void relay(struct job *j, int signo, struct effects *fx)
             send(j, fx, &j->nodes.list[i], FRAME_SIGNAL)->u.signal.signo = signo;
 }
 
+/* The job is over but for a reader that does not read, and the user wants out. */
+static void give_up_output(struct job *j, struct effects *fx)
+{
+    note_add(fx, NOTE_OUTPUT_LOST);
+    finish(j, fx);
+}
+
 static void on_end_signal(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
     /* A key pressed again. A closed terminal may send SIGHUP twice without anybody's will. */
@@ -741,6 +758,10 @@ static void on_end_signal(struct job *j, int signo, uint64_t now_ms, struct effe
     bool is_again = is_key && j->ninterrupts > 0;
     j->ninterrupts += is_key;
     j->is_user_end = true;
+    if (j->state == JOB_FLUSH) {
+        give_up_output(j, fx);
+        return;
+    }
     if (j->state == JOB_STOP) {
         send_stop(j, fx, is_again ? SIGNAL_TERM : stop_signal(signo),
                   is_again ? 0 : j->opt->grace_ms, now_ms);
@@ -801,13 +822,16 @@ static void lose(struct job *j, struct member *n, const struct err *err, uint64_
         return;
     if (n->link != LINK_NONE)
         effects_add(fx, FX_DROP_NODE)->u.drop_node.node = n->link;
-    if (was_over && (j->state == JOB_RUN || j->state == JOB_LOOK || j->state == JOB_STOP)) {
+    if (was_over
+        && (j->state == JOB_RUN || j->state == JOB_LOOK || j->state == JOB_STOP
+            || j->state == JOB_FLUSH)) {
         n->status = MEMBER_LOST; /* it had nothing left to do */
         return;
     }
     lose_ranks(j, n);
     struct err e = *err;
-    err_wrap(&e, "node %u (%s)", node, n->host ? n->host : "never joined");
+    if (n->host) /* else the error names it */
+        err_wrap(&e, "node %u (%s)", node, n->host);
     if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN
         || j->state == JOB_PAUSE) {
         if (j->verdict.kind == VERDICT_OK)
@@ -864,8 +888,9 @@ static void on_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
     while (j->nodes.list[node].status != MEMBER_AWAITED)
         node++;
     struct err e;
-    err_set(&e, ERR_UNAVAILABLE, "did not join within %d s; %u of %u nodes are missing",
-            (int)(j->opt->join_timeout_ms / 1000), j->nodes.n - j->nodes.njoined, j->nodes.n);
+    err_set(&e, ERR_UNAVAILABLE, "node %u did not join within %d s; %u of %u nodes are missing",
+            node, (int)(j->opt->join_timeout_ms / 1000), j->nodes.n - j->nodes.njoined,
+            j->nodes.n);
     lose(j, &j->nodes.list[node], &e, now_ms, fx);
 }
 
@@ -901,7 +926,9 @@ static void on_time_limit(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->time_limit_at_ms = UINT64_MAX;
     j->is_user_end = true;
-    if (j->state == JOB_STOP)
+    if (j->state == JOB_FLUSH)
+        give_up_output(j, fx);
+    else if (j->state == JOB_STOP)
         send_stop(j, fx, SIGNAL_TERM, j->opt->grace_ms, now_ms);
     else if (j->state == JOB_RUN && j->verdict.kind == VERDICT_OK) {
         j->verdict.kind = VERDICT_TIME_LIMIT;
@@ -926,6 +953,13 @@ static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
     if (now_ms >= j->state_deadline_ms)
         on_state_deadline(j, now_ms, fx);
     survey_check(j, now_ms, fx);
+}
+
+static void on_flowing(struct job *j, bool is_blocked, struct effects *fx)
+{
+    j->is_blocked = is_blocked;
+    if (!is_blocked && j->state == JOB_FLUSH)
+        finish(j, fx);
 }
 
 void job_step(struct job *j, const struct event *ev, struct effects *out)
@@ -957,6 +991,10 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
             lose(j, &j->nodes.list[ev->u.node_failed.node], ev->u.node_failed.err, ev->now_ms,
                  out);
         return;
+    case EV_OUTPUT_BLOCKED:
+    case EV_OUTPUT_FLOWING:
+        on_flowing(j, ev->type == EV_OUTPUT_BLOCKED, out);
+        return;
     case EV_LINK_LOST:
     case EV_PREPARED:
     case EV_PREPARE_FAILED:
@@ -964,8 +1002,6 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
     case EV_SPAWN_FAILED:
     case EV_EXITED:
     case EV_STREAMS_ENDED:
-    case EV_OUTPUT_BLOCKED:
-    case EV_OUTPUT_FLOWING:
     case EV_SWEPT:
     case EV_NOTIFY:
     case EV_LOOKED:

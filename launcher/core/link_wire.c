@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 /* On the wire; never given to anything else. */
-enum { NUMBER_SETUP = 64, NUMBER_OUTPUT = 65 };
+enum { NUMBER_SETUP = 64, NUMBER_OUTPUT = 65, NUMBER_WHO = 66 };
 
 static const unsigned char numbers[] = {
     [FRAME_HELLO] = 1,      [FRAME_PLAN] = 2,    [FRAME_READY] = 3,   [FRAME_REFUSED] = 4,
@@ -257,6 +257,14 @@ void link_wire_output(const struct wire_output *output, struct buf *out)
     buf_add_u32le(out, output->rank);
     add_u8(out, (unsigned)output->stream);
     buf_add(out, output->bytes.p, output->bytes.n);
+}
+
+void link_wire_who(const struct wire_who *who, struct buf *out)
+{
+    add_u8(out, LINK_WIRE_VERSION);
+    add_u8(out, NUMBER_WHO);
+    buf_add_u32le(out, who->node);
+    add_text(out, who->host, HOST_MAX);
 }
 
 static int check_text(const char *what, const char *s, size_t max, struct err *e)
@@ -546,6 +554,15 @@ static int get_strings(struct reader *r, struct wire_message *m, size_t before, 
     return get_list(r, list, *n, is_env, what);
 }
 
+static int get_who(struct reader *r, struct wire_who *who)
+{
+    uint64_t node;
+    if (get_number(r, 4, &node, "node") < 0 || get_text(r, HOST_MAX, &who->host, "host") < 0)
+        return -1;
+    who->node = (uint32_t)node;
+    return 0;
+}
+
 static int get_setup(struct reader *r, struct wire_message *m)
 {
     struct wire_setup *s = &m->u.setup;
@@ -578,6 +595,9 @@ static int get_message(struct reader *r, struct wire_message *m)
     case NUMBER_SETUP:
         m->kind = WIRE_KIND_SETUP;
         return get_setup(r, m);
+    case NUMBER_WHO:
+        m->kind = WIRE_KIND_WHO;
+        return get_who(r, &m->u.who);
     case NUMBER_OUTPUT:
         m->kind = WIRE_KIND_OUTPUT;
         return get_output(r, &m->u.output);

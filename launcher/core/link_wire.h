@@ -30,8 +30,15 @@ enum {
 
 enum wire_kind {
     WIRE_KIND_FRAME,  /* both ways: of the machines */
-    WIRE_KIND_SETUP,  /* down, the first */
+    WIRE_KIND_WHO,    /* up, the first of a node that muster has started */
+    WIRE_KIND_SETUP,  /* down, the answer */
     WIRE_KIND_OUTPUT, /* up */
+};
+
+/* Which one it is. */
+struct wire_who {
+    uint32_t node;    /* its place in the list of hosts, from its boot record */
+    const char *host; /* as it calls itself */
 };
 
 /* What a node has to know before its machine can begin. */
@@ -56,6 +63,7 @@ struct wire_message {
     enum wire_kind kind;
     union {
         struct frame frame;
+        struct wire_who who;
         struct wire_setup setup;
         struct wire_output output;
     } u;
@@ -67,6 +75,8 @@ struct wire_message {
 /* Append a message to out. Texts of reports that are longer than their bound are cut, at a
  * character; NULL where a text has to be counts as "". */
 void link_wire_frame(const struct frame *frame, struct buf *out);
+
+void link_wire_who(const struct wire_who *who, struct buf *out);
 
 /* 0, or -1 with ERR_USAGE, what cannot travel and how much would; out is then as it was. */
 int link_wire_setup(const struct wire_setup *s, struct buf *out, struct err *e);

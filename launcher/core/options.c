@@ -145,6 +145,17 @@ static int set_nnodes(uint32_t range[2], const char *where, const char *text, st
     return 0;
 }
 
+static int add_text(struct text_list *list, const char *where, const char *text, struct err *e)
+{
+    if (!*text)
+        return err_set(e, ERR_USAGE, "%s: the value is empty", where);
+    if (list->n == TEXT_LIST_MAX)
+        return err_set(e, ERR_USAGE, "%s may be given %d times, not more", where,
+                       TEXT_LIST_MAX);
+    list->items[list->n++] = text;
+    return 0;
+}
+
 static int set_node_rank(int32_t *at, const char *where, const char *text, struct err *e)
 {
     uint64_t v;
@@ -229,6 +240,8 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
         return set_nnodes(at, where, text, e);
     case VALUE_NODE_RANK:
         return set_node_rank(at, where, text, e);
+    case VALUE_LIST:
+        return add_text(at, where, text, e);
     }
     return 0;
 }
@@ -409,6 +422,24 @@ static int check_logs(const struct options *opt, struct err *e)
     return err_set(e, ERR_USAGE, "--%s needs a folder for the files: --log-dir DIR", name);
 }
 
+/* Muster starts the nodes itself, or others start them one by one. */
+static int check_hosts(const struct options *opt, struct err *e)
+{
+    const char *only = opt->include ? "include" : opt->exclude ? "exclude" : NULL;
+    if (opt->hostfile && opt->hosts)
+        return err_set(e, ERR_USAGE,
+                       "--hosts and --hostfile name the hosts; one of them is enough");
+    if (only && !options_has_hosts(opt))
+        return err_set(e, ERR_USAGE, "--%s chooses from a list of hosts: --hosts or --hostfile",
+                       only);
+    if (options_has_hosts(opt) && opt->rdzv_endpoint)
+        return err_set(e, ERR_USAGE,
+                       "--rdzv-endpoint is for nodes that are started one by one; those of "
+                       "--%s muster starts itself",
+                       opt->hosts ? "hosts" : "hostfile");
+    return 0;
+}
+
 /* Nodes have to find each other. */
 static int check_nodes(const struct options *opt, struct err *e)
 {
@@ -418,10 +449,10 @@ static int check_nodes(const struct options *opt, struct err *e)
             "--nnodes %u:%u: a number of nodes that may change is not supported yet; "
             "say --nnodes %u",
             opt->nnodes_min, opt->nnodes_max, opt->nnodes_max);
-    if (opt->nnodes_max > 1 && !opt->rdzv_endpoint)
+    if (opt->nnodes_max > 1 && !opt->rdzv_endpoint && !options_has_hosts(opt))
         return err_set(e, ERR_USAGE,
                        "--nnodes %u: the nodes meet at --rdzv-endpoint HOST:PORT, the same on "
-                       "each of them",
+                       "each of them; or muster starts them: --hostfile FILE",
                        opt->nnodes_max);
     if (opt->node_rank >= 0 && (uint32_t)opt->node_rank >= opt->nnodes_max)
         return err_set(e, ERR_USAGE, "--node-rank %d: of %u node%s the last is %u",
@@ -459,7 +490,9 @@ static int check_command(enum option_command command, const struct options *opt,
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
                        command == OPTIONS_PLAN ? "plan" : "run");
-    return check_nodes(opt, e) < 0 || check_logs(opt, e) < 0 ? -1 : check_wrap(opt, e);
+    return check_hosts(opt, e) < 0 || check_nodes(opt, e) < 0 || check_logs(opt, e) < 0
+               ? -1
+               : check_wrap(opt, e);
 }
 
 int options_parse(char *const *args, const char *const *environment, struct options *opt,
@@ -496,6 +529,11 @@ int options_parse_command(enum option_command command, char *const *args,
     if (!opt->is_help && parse_environment(environment, opt, e) < 0)
         return -1;
     return opt->is_help ? 0 : check_command(command, opt, e);
+}
+
+bool options_has_hosts(const struct options *opt)
+{
+    return opt->hosts || opt->hostfile;
 }
 
 const char *options_name(enum option_id id)
@@ -564,6 +602,12 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
     case VALUE_NNODES: {
         const uint32_t *range = at;
         buf_addf(out, range[0] == range[1] ? "%u" : "%u:%u", range[0], range[1]);
+        return;
+    }
+    case VALUE_LIST: {
+        const struct text_list *list = at;
+        for (uint32_t i = 0; i < list->n; i++)
+            buf_addf(out, "%s%s", i ? " " : "", list->items[i]);
         return;
     }
     case VALUE_NODE_RANK:

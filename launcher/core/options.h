@@ -36,6 +36,7 @@ enum option_type {
     VALUE_CPU_BIND,   /* const char *, as cpu_request_parse takes it */
     VALUE_NNODES,     /* uint32_t[2], "N" or "MIN:MAX" */
     VALUE_NODE_RANK,  /* int32_t, from 0 */
+    VALUE_LIST,       /* struct text_list: one text each time it is given */
     VALUE_NOTICE,     /* const char *, as notice_parse takes it */
     VALUE_STACK_TOOL, /* const char *: auto, none or the name of a tool */
 };
@@ -142,6 +143,27 @@ enum option_type {
       "HOST[:PORT]",                                                                           \
       "where the nodes meet: an address of one of them, the same on each (port 29400 unless "  \
       "given)")                                                                                \
+    X(HOSTFILE, "hostfile", 0, true, NULL, TEXT, hostfile, "FILE",                             \
+      "start on the hosts of FILE: 'host slots=4 gpus=0-3' a line, also n[01-16]:8")           \
+    X(HOSTS, "hosts", 0, true, NULL, TEXT, hosts, "LIST",                                      \
+      "the same from the command line: n1:4,n2:4")                                             \
+    X(INCLUDE, "include", 0, true, NULL, TEXT, include, "LIST",                                \
+      "of these hosts only those, or only some of their slots: n1@n2:0,2")                     \
+    X(EXCLUDE, "exclude", 0, true, NULL, TEXT, exclude, "LIST", "all but those")               \
+    X(SSH, "ssh", 0, true, NULL, TEXT, ssh, "PROGRAM",                                         \
+      "what starts muster on another host, called as ssh is (default: ssh)")                   \
+    X(SSH_ARG, "ssh-arg", 0, false, NULL, LIST, ssh_args, "WORD",                              \
+      "one more word for it, before muster's own; may be repeated")                            \
+    X(REMOTE_MUSTER, "remote-muster", 0, true, NULL, TEXT, remote_muster, "PATH",              \
+      "where muster is on the other hosts (default: the same path as here)")                   \
+    X(FORWARD, "forward", 'x', false, NULL, LIST, forward, "NAME[=VALUE]",                     \
+      "a variable for the workers of all hosts, also a pattern as in 'MY_*'; may be repeated") \
+    X(ENV_FILE, "env-file", 0, true, NULL, TEXT, env_file, "FILE",                             \
+      "the same from a file of NAME=VALUE lines")                                              \
+    X(CHDIR, "chdir", 0, true, NULL, TEXT, chdir, "DIR",                                       \
+      "working directory on all hosts (default: the one muster is started in)")                \
+    X(INTERFACE, "interface", 0, true, NULL, TEXT, interface, "NAME",                          \
+      "where other hosts reach this one: an interface or a subnet, eth0 or 10.1.0.0/16")       \
     X(RDZV_ID, "rdzv-id", 0, true, "PET_RDZV_ID", TEXT, job_id, "ID",                          \
       "name of the job, the same on each node (default: random; with --rdzv-endpoint: none)")  \
     X(SECRET_FILE, "secret-file", 0, true, NULL, TEXT, secret_file, "FILE",                    \
@@ -171,6 +193,13 @@ enum option_id {
 enum option_command { OPTIONS_RUN, OPTIONS_PLAN, OPTIONS_GPUS };
 
 enum option_origin { ORIGIN_DEFAULT, ORIGIN_PET, ORIGIN_ENVIRONMENT, ORIGIN_COMMAND_LINE };
+
+enum { TEXT_LIST_MAX = 64 };
+
+struct text_list {
+    const char *items[TEXT_LIST_MAX + 1]; /* NULL-terminated */
+    uint32_t n;
+};
 
 /* Whether the rendezvous endpoint is on this machine, as the user says. */
 enum is_host { IS_HOST_UNKNOWN, IS_HOST_NO, IS_HOST_YES };
@@ -207,6 +236,9 @@ struct options {
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
 
     /* Several nodes. */
+    const char *hostfile, *hosts, *include, *exclude; /* NULL = not given; likewise below */
+    const char *ssh, *remote_muster, *env_file, *chdir, *interface;
+    struct text_list ssh_args, forward;
     uint32_t nnodes_min, nnodes_max;
     int32_t node_rank;                      /* -1 = not given */
     const char *rdzv_endpoint;              /* HOST[:PORT], checked; NULL = not given */
@@ -236,6 +268,9 @@ int options_parse_command(enum option_command command, char *const *args,
 /* Appends the --help text of `muster run`; of another command. */
 void options_help(struct buf *out);
 void options_help_command(enum option_command command, struct buf *out);
+
+/* Whether muster itself starts nodes, on the hosts of a list. */
+bool options_has_hosts(const struct options *opt);
 
 /* Long name of an option, without dashes. */
 const char *options_name(enum option_id id);

@@ -1,5 +1,6 @@
 #include "launcher/io/driver_agent.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/io/agent_setup.h"
 #include "launcher/io/descriptors.h"
 #include "launcher/io/driver_node.h"
 #include "launcher/io/inbox.h"
@@ -16,6 +18,11 @@
 
 /* The link opens, then the node machine begins; it ends by the head's BYE or because the link
  * is lost, whatever comes first; then everything is closed. */
+enum {
+    UNSENT_MAX = 256 * 1024, /* of output, before the workers are no longer read */
+    STARTED_MS = 60000,      /* for a node that muster has started to reach the head */
+};
+
 struct driver_agent {
     const struct agent *agent;
     uv_loop_t loop;
@@ -26,7 +33,11 @@ struct driver_agent {
     struct inbox inbox;
     struct buf bytes;
     struct rlimit nofile;
-    struct addr head; /* that has proved itself */
+    struct addr head;          /* that has proved itself */
+    const struct options *opt; /* NULL until the head has told */
+    const struct facts *facts;
+    struct agent_setup setup; /* what it told */
+    uv_poll_t lifeline;
     int status;
     char *words; /* the head's, about the end; NULL = none */
     bool has_end, is_closing;
@@ -50,6 +61,8 @@ static void close_all(struct driver_agent *d)
     d->node = NULL;
     if (d->link)
         link_finish(d->link);
+    if (d->lifeline.data)
+        uv_close((uv_handle_t *)&d->lifeline, NULL);
     signals_close(&d->signals);
     pump_close(&d->pump);
 }
@@ -90,35 +103,98 @@ static void on_signal(void *ctx, int signo)
     }
 }
 
+/* ---- the beginning of the node ---- */
+
+static void relay(void *ctx, uint32_t rank, enum output_fd fd, const char *p, size_t n)
+{
+    struct driver_agent *d = ctx;
+    if (!d->link)
+        return;
+    const struct wire_output output = {rank, fd == OUTPUT_ERR ? 2 : 1, {p, n}};
+    buf_reset(&d->bytes);
+    link_wire_output(&output, &d->bytes);
+    link_send(d->link, (struct str){d->bytes.data, d->bytes.len});
+}
+
+static bool is_way_full(void *ctx)
+{
+    const struct driver_agent *d = ctx;
+    return d->link && link_unsent(d->link) > UNSENT_MAX;
+}
+
+static void on_drained(void *ctx, struct link *link)
+{
+    struct driver_agent *d = ctx;
+    (void)link;
+    if (d->node)
+        driver_node_flowing(d->node);
+}
+
+static void begin(struct driver_agent *d, int64_t node_rank, uint32_t nnodes)
+{
+    struct link_up up = {.ctx = d, .send = send_up, .reader_gone = on_reader_gone};
+    const struct node_place place = {.beat_ms = d->opt->beat_ms,
+                                     .node_rank =
+                                         node_rank < 0 ? NODE_RANK_ANY : (uint32_t)node_rank,
+                                     .nnodes = nnodes,
+                                     .pid = (uint32_t)getpid(),
+                                     .via = d->head.host};
+    if (!d->agent->opt) {
+        up.relay = relay;
+        up.is_full = is_way_full;
+    }
+    d->node = driver_node_new(&d->loop, &d->pump, d->opt, d->facts, &place, &d->nofile, &up);
+}
+
+static void say_who(struct driver_agent *d)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    gethostname(host, sizeof host - 1);
+    const struct wire_who who = {d->agent->node, host};
+    buf_reset(&d->bytes);
+    link_wire_who(&who, &d->bytes);
+    link_send(d->link, (struct str){d->bytes.data, d->bytes.len});
+}
+
 static void on_open(void *ctx, struct link *link, const struct link_peer *peer)
 {
     struct driver_agent *d = ctx;
-    const struct options *opt = d->agent->opt;
     (void)link;
     d->head = d->agent->heads[peer->candidate];
     log_debug("link", "the head at %s has proved itself", peer->address);
-    const struct link_up up = {d, send_up, on_reader_gone};
-    const struct node_place place = {.beat_ms = opt->beat_ms,
-                                     .node_rank = opt->node_rank < 0 ? NODE_RANK_ANY
-                                                                     : (uint32_t)opt->node_rank,
-                                     .nnodes = opt->nnodes_max,
-                                     .pid = (uint32_t)getpid(),
-                                     .via = d->head.host};
-    d->node =
-        driver_node_new(&d->loop, &d->pump, opt, d->agent->facts, &place, &d->nofile, &up);
+    if (d->opt)
+        begin(d, d->opt->node_rank, d->opt->nnodes_max);
+    else
+        say_who(d);
 }
 
-static void on_frame(void *ctx, struct link *link, struct str bytes)
+/* The command line of the head, in the environment that it gives. */
+static int take_setup(struct driver_agent *d, const struct wire_setup *setup, struct err *e)
 {
-    struct driver_agent *d = ctx;
+    if (agent_setup(&d->setup, setup, e) < 0)
+        return -1;
+    d->opt = &d->setup.options;
+    d->facts = &d->setup.facts;
+    return 0;
+}
+
+static void on_setup(struct driver_agent *d, const struct wire_setup *setup)
+{
     struct err e;
-    const struct wire_message *m = inbox_add(&d->inbox, bytes, &e);
-    if (!m || m->kind != WIRE_KIND_FRAME) {
-        log_error("link", "the head sent what is no frame: %s", m ? "of another kind" : e.text);
-        link_close(link);
+    if (d->opt) /* once is enough */
+        return;
+    if (take_setup(d, setup, &e) == 0) {
+        begin(d, setup->node, 0);
         return;
     }
-    const struct frame *frame = &m->u.frame;
+    struct frame refusal = {.type = FRAME_REFUSED};
+    err_wrap(&e, "%s", *setup->host ? setup->host : "a node");
+    refusal.u.refused.err = &e;
+    send_up(d, &refusal); /* the head ends the job, and this node with it */
+}
+
+static void on_message_frame(struct driver_agent *d, const struct frame *frame)
+{
     if (frame->type == FRAME_BYE) {
         end_with(d, frame->u.bye.status);
         d->words = d->words ? d->words : mem_strdup(frame->u.bye.text);
@@ -128,6 +204,22 @@ static void on_frame(void *ctx, struct link *link, struct str bytes)
     }
     if (d->node)
         driver_node_receive(d->node, frame);
+}
+
+static void on_frame(void *ctx, struct link *link, struct str bytes)
+{
+    struct driver_agent *d = ctx;
+    struct err e;
+    const struct wire_message *m = inbox_add(&d->inbox, bytes, &e);
+    if (m && m->kind == WIRE_KIND_FRAME) {
+        on_message_frame(d, &m->u.frame);
+    } else if (m && m->kind == WIRE_KIND_SETUP && !d->agent->opt) {
+        on_setup(d, &m->u.setup);
+    } else {
+        log_error("link", "the head sent what it should not: %s",
+                  m ? "a message of another kind" : e.text);
+        link_close(link);
+    }
 }
 
 static void on_closed(void *ctx, struct link *link, const struct err *why)
@@ -149,6 +241,20 @@ static void on_closed(void *ctx, struct link *link, const struct err *why)
 
 /* ---- life ---- */
 
+/* The command that started this node has ended, with the head behind it. */
+static void on_lifeline(uv_poll_t *poll, int status, int events)
+{
+    struct driver_agent *d = poll->data;
+    char byte;
+    (void)status;
+    (void)events;
+    if (read(d->agent->lifeline, &byte, 1) > 0)
+        return;
+    uv_poll_stop(poll);
+    if (d->link)
+        link_close(d->link);
+}
+
 static bool step(void *ctx)
 {
     (void)ctx;
@@ -167,7 +273,8 @@ static struct link *dial(struct driver_agent *d, struct err *e)
 {
     struct link_options options = link_options_default();
     options.key = d->agent->key;
-    options.until_ms = d->agent->opt->join_timeout_ms;
+    options.until_ms = d->opt ? d->opt->join_timeout_ms : STARTED_MS;
+    options.on_drained = on_drained;
     options.ctx = d;
     options.on_open = on_open;
     options.on_frame = on_frame;
@@ -181,6 +288,11 @@ static void run(struct driver_agent *d)
     signals_open(&d->signals, &d->loop, d, on_signal);
     pump_init(&d->pump, &d->loop);
     pump_add(&d->pump, step, settle, d);
+    if (d->agent->lifeline >= 0
+        && uv_poll_init(&d->loop, &d->lifeline, d->agent->lifeline) == 0) {
+        d->lifeline.data = d;
+        uv_poll_start(&d->lifeline, UV_READABLE, on_lifeline);
+    }
     d->link = dial(d, &e);
     if (!d->link) {
         log_error("link", "%s", e.text);
@@ -197,6 +309,8 @@ int driver_agent_run(const struct agent *agent)
 {
     struct driver_agent *d = mem_alloc(1, sizeof *d);
     d->agent = agent;
+    d->opt = agent->opt;
+    d->facts = agent->facts;
     inbox_init(&d->inbox);
     buf_init(&d->bytes, 0);
     descriptors_keep();
@@ -208,9 +322,10 @@ int driver_agent_run(const struct agent *agent)
     } else {
         run(d);
     }
-    if (d->words)
+    if (d->words && agent->opt) /* else the head is who says it */
         say(d->words, strlen(d->words), SAY_REPORT_MS);
     int status = d->status;
+    agent_setup_fini(&d->setup);
     inbox_empty(&d->inbox);
     buf_fini(&d->bytes);
     free(d->words);

@@ -10,8 +10,10 @@
 
 /* Everything is borrowed. */
 struct agent {
-    const struct options *opt;
-    const struct facts *facts;
+    const struct options *opt; /* NULL: the head has started this node and tells what to run */
+    const struct facts *facts; /* NULL likewise */
+    uint32_t node;             /* then: its place in the list of hosts */
+    int lifeline; /* a descriptor whose end means that the head is gone; -1 = none */
     const struct link_key *key;
     const struct addr *heads; /* where the head may be, in order of preference */
     size_t nheads;

@@ -16,9 +16,12 @@
 #include "launcher/io/driver_node.h"
 #include "launcher/io/head_links.h"
 #include "launcher/io/pump.h"
+#include "launcher/io/remote_output.h"
+#include "launcher/io/remotes.h"
 #include "launcher/io/say.h"
 #include "launcher/io/events.h"
 #include "launcher/io/signals.h"
+#include "launcher/io/spread.h"
 #include "rendezvous/netif.h"
 #include "rendezvous/port.h"
 
@@ -30,12 +33,15 @@ struct driver_head {
     struct port *port;
     struct job *job;
     struct events *events;     /* NULL = nobody asked */
-    struct driver_node *local; /* the node of this process: link 0 */
+    struct driver_node *local; /* the node of this process: link 0; NULL = all are elsewhere */
+    struct remotes *remotes;   /* who starts those; NULL = they come by themselves */
+    struct remote_output *output; /* of those; NULL likewise */
     const struct options *opt;
     const struct head_net *net; /* NULL: there is no other */
     struct head_links *links;   /* NULL likewise */
     struct netif_list netifs;
     struct buf words; /* about the end, for the nodes */
+    struct err err;   /* referenced by an event */
     struct event_queue queue;
     struct effects effects;
     bool must_suspend;
@@ -52,15 +58,20 @@ static void post(struct driver_head *d, struct event *ev)
 
 static void on_timer(uv_timer_t *timer)
 {
+    struct driver_head *d = timer->data;
     struct event ev = {.type = EV_TICK};
-    post(timer->data, &ev);
+    if (d->output)
+        remote_output_tick(d->output, now_ms());
+    if (job_deadline(d->job) <= now_ms())
+        post(d, &ev);
 }
 
 static void on_signal(void *ctx, int signo)
 {
     struct driver_head *d = ctx;
     if (signo == SIGCHLD) {
-        driver_node_child_signal(d->local);
+        if (d->local)
+            driver_node_child_signal(d->local);
         return;
     }
     struct event ev = {.type = EV_SIGNAL};
@@ -87,6 +98,50 @@ static void on_link(void *ctx, struct uv_tcp_s *tcp, struct str first)
 {
     struct driver_head *d = ctx;
     head_links_accept(d->links, tcp, first);
+}
+
+static void on_remote_failed(void *ctx, uint32_t node, const struct err *why)
+{
+    struct event ev = {.type = EV_NODE_FAILED};
+    ev.u.node_failed.node = node;
+    ev.u.node_failed.err = why;
+    post(ctx, &ev);
+}
+
+static int setup_node(void *ctx, uint32_t link, const struct wire_who *who, struct buf *out)
+{
+    struct driver_head *d = ctx;
+    struct err e;
+    (void)link;
+    if (spread_setup(d->net->spread, who->node, out, &e) < 0) {
+        log_error("link", "%s: %s", who->host, e.text);
+        return -1;
+    }
+    remotes_linked(d->remotes, who->node);
+    return 0;
+}
+
+static void on_output(void *ctx, uint32_t link, const struct wire_output *output)
+{
+    struct driver_head *d = ctx;
+    uint32_t n;
+    const struct job_rank *ranks = job_ranks(d->job, &n);
+    (void)link;
+    if (output->rank >= n)
+        return;
+    remote_output_write(d->output, ranks[output->rank].local_rank, ranks[output->rank].host,
+                        output);
+    if (remote_output_is_full(d->output))
+        head_links_pause(d->links, true);
+}
+
+static void on_output_blocked(void *ctx, bool is_blocked)
+{
+    struct driver_head *d = ctx;
+    struct event ev = {.type = is_blocked ? EV_OUTPUT_BLOCKED : EV_OUTPUT_FLOWING};
+    if (!is_blocked && d->links)
+        head_links_pause(d->links, false);
+    post(d, &ev);
 }
 
 static void on_link_frame(void *ctx, uint32_t link, const struct frame *frame)
@@ -134,7 +189,14 @@ static void on_server_note(void *ctx, const struct server_note *note)
 
 static void all_closed(struct driver_head *d)
 {
-    driver_node_close(d->local);
+    if (d->local)
+        driver_node_close(d->local);
+    if (d->output)
+        remote_output_close(d->output);
+    d->output = NULL;
+    if (d->remotes)
+        remotes_close(d->remotes);
+    d->remotes = NULL;
     if (d->links)
         head_links_close(d->links);
     d->links = NULL;
@@ -148,7 +210,7 @@ static void all_closed(struct driver_head *d)
 
 static void tell_plan(struct driver_head *d)
 {
-    if (d->sink && job_verdict(d->job)->kind == VERDICT_OK)
+    if (d->sink && d->local && job_verdict(d->job)->kind == VERDICT_OK)
         d->sink->on_plan(d->sink->ctx, driver_node_plan(d->local),
                          driver_node_program(d->local));
 }
@@ -172,7 +234,8 @@ static void add_words(struct driver_head *d, struct frame *frame)
 static void apply_send(struct driver_head *d, uint32_t link, const struct frame *frame)
 {
     if (link == 0) {
-        driver_node_receive(d->local, frame);
+        if (d->local)
+            driver_node_receive(d->local, frame);
         return;
     }
     struct frame copy = *frame;
@@ -249,7 +312,9 @@ static void settle(void *ctx)
     }
     if (d->links)
         head_links_settle(d->links);
-    uint64_t deadline = job_deadline(d->job), now = now_ms();
+    uint64_t deadline = job_deadline(d->job), now = now_ms(),
+             shown = d->output ? remote_output_deadline(d->output) : UINT64_MAX;
+    deadline = shown < deadline ? shown : deadline;
     if (job_done(d->job))
         return;
     if (deadline == UINT64_MAX)
@@ -285,13 +350,45 @@ int driver_head_run(struct job *job, const struct options *opt, const struct fac
 /* From here on nodes may come. 0, or -1 with ERR_SYSTEM. */
 static int open_links(struct driver_head *d, struct err *e)
 {
-    const struct head_links_events events = {d, on_link_frame, on_link_lost};
+    struct head_links_events events = {
+        .ctx = d, .on_frame = on_link_frame, .on_lost = on_link_lost};
     if (!d->net)
         return 0;
+    if (d->net->spread) {
+        events.setup = setup_node;
+        events.on_output = on_output;
+    }
     if (netif_list(&d->netifs, e) < 0)
         return -1;
     d->links = head_links_new(&d->loop, d->net->key, d->net->nnodes, &events);
     return 0;
+}
+
+static void start_local(struct driver_head *d, const struct facts *facts,
+                        const struct rlimit *nofile)
+{
+    const struct link_up up = {.ctx = d, .send = on_frame, .reader_gone = on_reader_gone};
+    const struct options *opt = d->opt;
+    const struct node_place place = {.beat_ms = d->net ? opt->beat_ms : 0,
+                                     .node_rank = opt->node_rank < 0 ? NODE_RANK_ANY
+                                                                     : (uint32_t)opt->node_rank,
+                                     .pid = (uint32_t)getpid()};
+    d->local = driver_node_new(&d->loop, &d->pump, opt, facts, &place, nofile, &up);
+}
+
+/* One that cannot be added is as one that cannot be started. */
+static void start_remotes(struct driver_head *d, const struct facts *facts,
+                          const struct rlimit *nofile)
+{
+    const struct remotes_events events = {d, on_remote_failed};
+    const struct output_events output = {
+        .ctx = d, .on_blocked = on_output_blocked, .on_reader_gone = on_reader_gone};
+    d->remotes = remotes_new(&d->loop, nofile, &events);
+    d->output = remote_output_new(&d->loop, d->opt, facts, &output);
+    if (spread_add(d->net->spread, port_number(d->port), d->remotes, &d->err) < 0)
+        on_remote_failed(d, 0, &d->err);
+    else
+        remotes_start(d->remotes);
 }
 
 int driver_head_plan(struct job *job, const struct options *opt, const struct facts *facts,
@@ -327,16 +424,14 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     d->timer.data = d;
     pump_init(&d->pump, &d->loop);
     pump_add(&d->pump, step, settle, d);
-    const struct link_up up = {d, on_frame, on_reader_gone};
     struct event boot = {.type = EV_BOOT};
     boot.u.boot.addr = net ? net->reach : port_address(d->port);
     boot.u.boot.port = port_number(d->port);
     post(d, &boot);
-    const struct node_place place = {.beat_ms = net ? opt->beat_ms : 0,
-                                     .node_rank = opt->node_rank < 0 ? NODE_RANK_ANY
-                                                                     : (uint32_t)opt->node_rank,
-                                     .pid = (uint32_t)getpid()};
-    d->local = driver_node_new(&d->loop, &d->pump, opt, facts, &place, &nofile, &up);
+    if (net && net->spread)
+        start_remotes(d, facts, &nofile);
+    else
+        start_local(d, facts, &nofile);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     rc = uv_loop_close(&d->loop);
     if (rc < 0)

@@ -11,6 +11,8 @@
 #include "launcher/core/options.h"
 #include "rendezvous/link_auth.h"
 
+struct spread;
+
 /* Where nodes of other processes come in. Borrowed. */
 struct head_net {
     const char *listen; /* numeric address, "" = every one */
@@ -18,6 +20,8 @@ struct head_net {
     uint16_t port;
     const struct link_key *key;
     uint32_t nnodes;
+    struct spread
+        *spread; /* NULL: others start the nodes, and one of them is in this process */
 };
 
 /* Runs the job to its end: afterwards no worker is left and every handle is closed. net: NULL =

@@ -20,6 +20,7 @@
 #include "launcher/io/findings.h"
 #include "launcher/io/guard.h"
 #include "launcher/io/job_files.h"
+#include "launcher/io/output_style.h"
 #include "launcher/io/node_watch.h"
 #include "launcher/io/say.h"
 #include "launcher/io/spawn.h"
@@ -63,7 +64,8 @@ struct driver_node {
     struct child **children;   /* by local rank; NULL = none */
     struct findings *findings; /* of this generation */
     struct node_watch *watch;
-    bool is_stopping; /* who ends from here on is a victim */
+    bool is_way_blocked; /* the relay takes no more */
+    bool is_stopping;    /* who ends from here on is a victim */
     uint32_t nchildren;
     pid_t *pids; /* of the children, for telling them from orphans */
     size_t npids;
@@ -120,9 +122,35 @@ static void on_log(void *ctx, enum log_level level, const char *line)
     output_note(ctx, line, strlen(line));
 }
 
+static void on_relay(void *ctx, uint32_t rank, enum output_fd fd, const char *p, size_t n)
+{
+    struct driver_node *d = ctx;
+    d->up.relay(d->up.ctx, rank, fd, p, n);
+}
+
+static bool is_way_full(void *ctx)
+{
+    struct driver_node *d = ctx;
+    return d->up.is_full(d->up.ctx);
+}
+
 static void on_output_full(void *ctx)
 {
-    pause_all(ctx, true);
+    struct driver_node *d = ctx;
+    pause_all(d, true);
+    if (d->up.is_full && !d->is_way_blocked && d->up.is_full(d->up.ctx)) {
+        d->is_way_blocked = true;
+        post_type(d, EV_OUTPUT_BLOCKED);
+    }
+}
+
+void driver_node_flowing(struct driver_node *d)
+{
+    if (!d->is_way_blocked)
+        return;
+    d->is_way_blocked = false;
+    pause_all(d, false);
+    post_type(d, EV_OUTPUT_FLOWING);
 }
 
 static void on_output_blocked(void *ctx, bool is_blocked)
@@ -643,17 +671,6 @@ static void settle(void *ctx)
 
 /* ---- life ---- */
 
-/* What a prefix template means: "auto" names the rank where a person reads lines of several
- * workers. */
-static const char *prefix_of(const struct options *opt, const struct facts *facts)
-{
-    if (strcmp(opt->prefix, "none") == 0)
-        return NULL;
-    if (strcmp(opt->prefix, "auto") != 0)
-        return opt->prefix;
-    return facts->is_stdout_tty && opt->nproc != 1 ? "{rank}: " : NULL;
-}
-
 struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
                                     const struct options *opt, const struct facts *facts,
                                     const struct node_place *place, const struct rlimit *nofile,
@@ -673,10 +690,12 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     uv_timer_init(loop, &d->timer);
     d->timer.data = d;
     d->nhandles = 1;
-    const struct output_events events = {d, on_output_blocked, on_reader_gone};
-    const char *no_colour = facts_getenv(facts, "NO_COLOR"); /* no-color.org: not empty */
-    const struct output_style style = {prefix_of(opt, facts), facts->host,
-                                       !(no_colour && *no_colour), opt->is_deduped};
+    const struct output_events events = {.ctx = d,
+                                         .on_blocked = on_output_blocked,
+                                         .on_reader_gone = on_reader_gone,
+                                         .relay = up->relay ? on_relay : NULL,
+                                         .is_full = up->is_full ? is_way_full : NULL};
+    const struct output_style style = output_style_of(opt, facts);
     d->output = output_new(loop, &style, &events);
     log_set_sink(on_log, d->output);
     d->host = (struct child_host){

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "launcher/core/node.h"
+#include "launcher/io/output.h"
 #include "launcher/io/pump.h"
 
 struct driver_node;
@@ -18,6 +19,9 @@ struct link_up {
     void (*send)(void *ctx, const struct frame *frame);
     /* The reader of standard output has gone. */
     void (*reader_gone)(void *ctx);
+    /* NULL, or the way of the workers' output, as in output.h. */
+    void (*relay)(void *ctx, uint32_t rank, enum output_fd fd, const char *p, size_t n);
+    bool (*is_full)(void *ctx);
 };
 
 /* Everything is borrowed. nofile: the limit of open files that workers get. Joins the pump
@@ -32,6 +36,9 @@ void driver_node_receive(struct driver_node *d, const struct frame *frame);
 
 /* Queues another event: a signal that reached this muster, the loss of the link. */
 void driver_node_post(struct driver_node *d, struct event *ev);
+
+/* up->is_full was true and is not any more. */
+void driver_node_flowing(struct driver_node *d);
 
 /* Whether nothing is left to do, after BYE or the loss of the link. */
 bool driver_node_is_done(const struct driver_node *d);

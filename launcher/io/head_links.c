@@ -78,6 +78,35 @@ static void on_open(void *ctx, struct link *link, const struct link_peer *peer)
         strcpy(l->host, addr.host);
 }
 
+static int answer_who(struct head_link *l, const struct wire_who *who)
+{
+    struct head_links *hl = l->owner;
+    buf_reset(&hl->bytes);
+    if (!hl->events.setup || hl->events.setup(hl->events.ctx, l->number, who, &hl->bytes) < 0)
+        return -1;
+    link_send(l->link, (struct str){hl->bytes.data, hl->bytes.len});
+    return 0;
+}
+
+static int take(struct head_link *l, const struct wire_message *m)
+{
+    const struct head_links_events *events = &l->owner->events;
+    switch (m->kind) {
+    case WIRE_KIND_FRAME:
+        events->on_frame(events->ctx, l->number, &m->u.frame);
+        return 0;
+    case WIRE_KIND_WHO:
+        return answer_who(l, &m->u.who);
+    case WIRE_KIND_OUTPUT:
+        if (events->on_output)
+            events->on_output(events->ctx, l->number, &m->u.output);
+        return events->on_output ? 0 : -1;
+    case WIRE_KIND_SETUP:
+        return -1;
+    }
+    return -1;
+}
+
 static void on_frame(void *ctx, struct link *link, struct str bytes)
 {
     struct head_link *l = ctx;
@@ -85,12 +114,10 @@ static void on_frame(void *ctx, struct link *link, struct str bytes)
     if (l->is_dropped)
         return;
     const struct wire_message *m = inbox_add(&l->owner->inbox, bytes, &e);
-    if (!m || m->kind != WIRE_KIND_FRAME) {
-        log_warn("link", "%s: %s", l->host, m ? "a message that a node does not send" : e.text);
-        link_close(link);
+    if (m && take(l, m) == 0)
         return;
-    }
-    l->owner->events.on_frame(l->owner->events.ctx, l->number, &m->u.frame);
+    log_warn("link", "%s: %s", l->host, m ? "a message that a node does not send" : e.text);
+    link_close(link);
 }
 
 static const struct err *keep_loss(struct head_links *hl, const struct err *why)
@@ -171,6 +198,13 @@ void head_links_send(struct head_links *hl, uint32_t number, const struct frame 
     buf_reset(&hl->bytes);
     link_wire_frame(frame, &hl->bytes);
     link_send(l->link, (struct str){hl->bytes.data, hl->bytes.len});
+}
+
+void head_links_pause(struct head_links *hl, bool is_paused)
+{
+    for (uint32_t i = 1; i < hl->nnumbers; i++)
+        if (hl->by_number[i])
+            link_pause(hl->by_number[i]->link, is_paused);
 }
 
 static void drop(struct head_link *l)

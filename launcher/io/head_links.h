@@ -19,6 +19,11 @@ struct head_links_events {
     void *ctx;
     /* A frame of a node; what it borrows stays until head_links_settle. */
     void (*on_frame)(void *ctx, uint32_t link, const struct frame *frame);
+    /* A node that muster has started says which one it is: appends what it has to know to out;
+     * -1 = it is none of them. NULL: there are no such nodes. */
+    int (*setup)(void *ctx, uint32_t link, const struct wire_who *who, struct buf *out);
+    /* What one of its workers has written; valid during the call. NULL likewise. */
+    void (*on_output)(void *ctx, uint32_t link, const struct wire_output *output);
     /* A link that was open has ended without having been dropped. err stays likewise. */
     void (*on_lost)(void *ctx, uint32_t link, const struct err *err);
 };
@@ -33,6 +38,9 @@ void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str f
 
 /* To a link that is gone: nothing. */
 void head_links_send(struct head_links *hl, uint32_t link, const struct frame *frame);
+
+/* Stops or resumes reading all links, while their output has nowhere to go. */
+void head_links_pause(struct head_links *hl, bool is_paused);
 
 /* Its orderly end, once all is sent; on_lost is not called. */
 void head_links_drop(struct head_links *hl, uint32_t link);

@@ -65,6 +65,8 @@ struct output_stream {
     struct line line;
     const struct output_style *style;
     uint32_t rank, local_rank;
+    enum output_fd fd;
+    char *host;           /* NULL = that of the style */
     struct buf prefix;    /* as it was last made */
     struct log_file *log; /* NULL = none */
     bool is_hidden;
@@ -284,6 +286,8 @@ void output_note(struct output *o, const char *p, size_t n)
 
 bool output_is_full(const struct output *o)
 {
+    if (o->events.is_full && o->events.is_full(o->events.ctx))
+        return true;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++)
         if (o->sinks[i].pending.len >= SINK_FULL_BYTES)
             return true;
@@ -322,7 +326,8 @@ static void prefix_make(struct output_stream *s)
     if (prefix_has_time(s->style->prefix))
         time_format(now, sizeof now);
     buf_reset(&s->prefix);
-    const struct prefix_fields fields = {s->rank, s->local_rank, s->style->host, now,
+    const struct prefix_fields fields = {s->rank, s->local_rank,
+                                         s->host ? s->host : s->style->host, now,
                                          s->style->has_colour && s->sink->is_terminal};
     prefix_format(s->style->prefix, &fields, &s->prefix);
 }
@@ -343,6 +348,7 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
     s->style = &o->style;
     s->rank = rank;
     s->local_rank = local_rank;
+    s->fd = fd;
     buf_init(&s->prefix, 0);
     if (o->style.prefix)
         prefix_make(s);
@@ -401,6 +407,14 @@ static void tail_add(struct output_stream *s, const char *p, size_t n)
             *c = '?'; /* the tail is text */
 }
 
+void output_stream_set_host(struct output_stream *s, const char *host)
+{
+    free(s->host);
+    s->host = mem_strdup(host);
+    if (s->style->prefix)
+        prefix_make(s);
+}
+
 void output_stream_hide(struct output_stream *s)
 {
     s->is_hidden = true;
@@ -422,6 +436,10 @@ void output_stream_write(struct output_stream *s, const char *p, size_t n)
         tail_add(s, p, n);
     if (s->is_hidden)
         return;
+    if (s->output->events.relay) {
+        s->output->events.relay(s->output->events.ctx, s->rank, s->fd, p, n);
+        return;
+    }
     bool had_part = s->line.part.len > 0;
     s->is_new = false;
     stamp(s);
@@ -444,6 +462,8 @@ static void end_held(struct sink *sink)
 
 void output_stream_end(struct output_stream *s)
 {
+    if (s->output->events.relay && !s->is_hidden)
+        s->output->events.relay(s->output->events.ctx, s->rank, s->fd, NULL, 0);
     s->is_new = false;
     stamp(s);
     line_flush(&s->line, emit, s);
@@ -458,6 +478,7 @@ void output_stream_end(struct output_stream *s)
     line_fini(&s->line);
     buf_fini(&s->tail);
     buf_fini(&s->prefix);
+    free(s->host);
     free(s);
 }
 

@@ -27,6 +27,10 @@ struct output_events {
     void (*on_blocked)(void *ctx, bool is_blocked);
     /* The reader of standard output has gone. */
     void (*on_reader_gone)(void *ctx);
+    /* NULL, or where the workers' bytes go instead of muster's streams; n 0 = the stream has
+     * ended. is_full: whether no more should come for now. */
+    void (*relay)(void *ctx, uint32_t rank, enum output_fd fd, const char *p, size_t n);
+    bool (*is_full)(void *ctx);
 };
 
 struct output_style {
@@ -63,6 +67,8 @@ void output_note(struct output *o, const char *p, size_t n);
 struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,
                                         uint32_t local_rank, struct log_file *log,
                                         bool keep_tail);
+/* Whose host a prefix names, if not muster's own; copied. */
+void output_stream_set_host(struct output_stream *s, const char *host);
 /* From now on its bytes go to its file and its tail alone. */
 void output_stream_hide(struct output_stream *s);
 /* The stream has ended: its last, unfinished line is written. Frees it. */

@@ -14,6 +14,9 @@ static void encode(const struct wire_message *m, struct buf *out)
     case WIRE_KIND_FRAME:
         link_wire_frame(&m->u.frame, out);
         return;
+    case WIRE_KIND_WHO:
+        link_wire_who(&m->u.who, out);
+        return;
     case WIRE_KIND_SETUP:
         assert(link_wire_setup(&m->u.setup, out, &e) == 0);
         return;

@@ -77,7 +77,8 @@ static void start(struct stage *s, const char *script)
     dup2(fds[1], STDOUT_FILENO);
     close(fds[1]);
     const struct output_style style = {NULL, "box", false, false};
-    const struct output_events events = {s, on_blocked, on_reader_gone};
+    const struct output_events events = {
+        .ctx = s, .on_blocked = on_blocked, .on_reader_gone = on_reader_gone};
     struct err e;
     s->host = (struct child_host){
         .watches = watch_set_new(&s->loop, &e),

@@ -49,7 +49,8 @@ static void open_styled(struct stage *s, int out, int reader, const struct outpu
     s->real = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     dup2(out, STDOUT_FILENO);
     close(out);
-    const struct output_events events = {s, on_blocked, on_reader_gone};
+    const struct output_events events = {
+        .ctx = s, .on_blocked = on_blocked, .on_reader_gone = on_reader_gone};
     s->output = output_new(&s->loop, style, &events);
 }
 

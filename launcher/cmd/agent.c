@@ -1,0 +1,115 @@
+/* muster agent: what ssh, Slurm and MPI start on a node. Says that it is there, reads its boot
+ * record, then runs the node over the link. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "launcher/cmd/cmd.h"
+#include "launcher/core/boot_parse.h"
+#include "launcher/io/driver_agent.h"
+
+enum { READ_SIZE = 4096 };
+
+struct boot_request {
+    const char *token, *file; /* one of them */
+};
+
+static int parse(char *const *args, struct boot_request *r, struct err *e)
+{
+    static const char boot[] = "--boot=", boot_file[] = "--boot-file=";
+    *r = (struct boot_request){NULL, NULL};
+    for (; *args; args++) {
+        if (strncmp(*args, boot, sizeof boot - 1) == 0)
+            r->token = *args + sizeof boot - 1;
+        else if (strncmp(*args, boot_file, sizeof boot_file - 1) == 0)
+            r->file = *args + sizeof boot_file - 1;
+        else
+            return err_set(e, ERR_USAGE,
+                           "'%s': muster starts agents itself, with --boot=TOKEN or "
+                           "--boot-file=FILE; people use muster run",
+                           *args);
+    }
+    if (!r->token == !r->file)
+        return err_set(e, ERR_USAGE, "muster starts agents itself; people use muster run");
+    return 0;
+}
+
+/* Reads no byte beyond the record: a byte at a time would do, but the pipe holds nothing else.
+ */
+static int read_record(int fd, struct boot_record *out, struct err *e)
+{
+    struct buf text;
+    size_t length = 0;
+    buf_init(&text, BOOT_TEXT_MAX);
+    int rc = 0;
+    while (rc == 0 && !length) {
+        char part[READ_SIZE];
+        ssize_t n = read(fd, part, sizeof part);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            rc = err_set(e, ERR_UNAVAILABLE, "the boot record ended before it was complete");
+        else
+            buf_add(&text, part, (size_t)n);
+        boot_record_wipe(part, sizeof part);
+        if (rc == 0)
+            rc = boot_parse_end((struct str){text.data, text.len}, &length, e);
+    }
+    if (rc == 0)
+        rc = boot_parse((struct str){text.data, length}, out, e);
+    if (text.data)
+        boot_record_wipe(text.data, text.len);
+    buf_fini(&text);
+    return rc;
+}
+
+static int run(const struct boot_record *boot, int lifeline)
+{
+    struct err e;
+    struct addr heads[BOOT_ADDRESSES_MAX];
+    for (size_t i = 0; i < boot->naddresses; i++) {
+        heads[i].port = boot->addresses[i].port;
+        snprintf(heads[i].host, sizeof heads[i].host, "%s", boot->addresses[i].host);
+    }
+    struct link_key *key = link_key_from_secret(boot->secret, boot->job, &e);
+    if (!key)
+        return cmd_fail(&e);
+    const struct agent agent = {.key = key,
+                                .heads = heads,
+                                .nheads = boot->naddresses,
+                                .node = (uint32_t)(boot->node < 0 ? 0 : boot->node),
+                                .lifeline = lifeline};
+    int status = driver_agent_run(&agent);
+    link_key_free(key);
+    return status;
+}
+
+int cmd_agent(char *const *args)
+{
+    struct err e;
+    struct boot_request request;
+    struct boot_record boot;
+    if (parse(args, &request, &e) < 0)
+        return cmd_fail(&e);
+    int fd = STDIN_FILENO;
+    if (request.file && (fd = open(request.file, O_RDONLY | O_CLOEXEC)) < 0) {
+        err_set(&e, ERR_UNAVAILABLE, "%s: %s", request.file, strerror(errno));
+        return cmd_fail(&e);
+    }
+    if (request.token) {
+        printf("\nmuster-agent 1 %s %s\n", request.token, MUSTER_VERSION);
+        fflush(stdout);
+    }
+    if (read_record(fd, &boot, &e) < 0)
+        return cmd_fail(&e);
+    if (request.file)
+        close(fd);
+    int status = run(&boot, request.file ? -1 : STDIN_FILENO);
+    boot_record_fini(&boot);
+    return status;
+}

@@ -1,0 +1,60 @@
+#include "launcher/io/agent_setup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "launcher/core/node_plan.h"
+#include "launcher/io/facts_gather.h"
+
+/* What an engine left about its own tasks would give the workers another identity: muster hides
+ * it from them; here only the head's variables are set. */
+static int set_environment(const struct wire_setup *setup, struct err *e)
+{
+    for (size_t i = 0; i < setup->nenv; i++) {
+        const char *equals = strchr(setup->env[i], '=');
+        char *name = mem_printf("%.*s", (int)(equals - setup->env[i]), setup->env[i]);
+        int rc = setenv(name, equals + 1, 1);
+        free(name);
+        if (rc < 0)
+            return err_sys(e, errno, "cannot set the environment");
+    }
+    return 0;
+}
+
+int agent_setup(struct agent_setup *s, const struct wire_setup *setup, struct err *e)
+{
+    *s = (struct agent_setup){.has_facts = false};
+    if (set_environment(setup, e) < 0)
+        return -1;
+    if (chdir(setup->dir) < 0)
+        return err_set(e, ERR_USAGE, "the working directory %s: %s (--chdir names another)",
+                       setup->dir, strerror(errno));
+    s->args = mem_alloc(setup->nargs + 1, sizeof *s->args);
+    for (size_t i = 0; i < setup->nargs; i++)
+        s->args[i] = mem_strdup(setup->args[i]);
+    if (options_parse(s->args, (const char *const *)environ, &s->options, e) < 0)
+        return -1;
+    log_set_level(s->options.is_verbose ? LOG_DEBUG : LOG_INFO);
+    if (facts_gather(node_plan_needs_gpus(&s->options), &s->facts, e) < 0)
+        return -1;
+    s->has_facts = true;
+    if (*setup->host) {
+        free((char *)(uintptr_t)s->facts.host);
+        s->facts.host = mem_strdup(setup->host); /* as the list of hosts calls it */
+    }
+    facts_gather_topology(s->options.cpu_bind, &s->facts);
+    return 0;
+}
+
+void agent_setup_fini(struct agent_setup *s)
+{
+    if (s->has_facts)
+        facts_release(&s->facts);
+    for (size_t i = 0; s->args && s->args[i]; i++)
+        free(s->args[i]);
+    free(s->args);
+}

@@ -1,0 +1,24 @@
+/* agent_setup.h - makes this process what the head's SETUP message describes: environment,
+ * working directory, the options of the head's command line, the facts of this machine.
+ */
+#ifndef MUSTER_LAUNCHER_IO_AGENT_SETUP_H
+#define MUSTER_LAUNCHER_IO_AGENT_SETUP_H
+
+#include "launcher/core/facts.h"
+#include "launcher/core/link_wire.h"
+#include "launcher/core/options.h"
+
+struct agent_setup {
+    struct options options; /* borrows from args and the environment */
+    struct facts facts;
+    char **args;
+    bool has_facts;
+};
+
+/* 0, or -1 with the error that the head's user has to see; agent_setup_fini is right after
+ * both.
+ */
+int agent_setup(struct agent_setup *s, const struct wire_setup *setup, struct err *e);
+void agent_setup_fini(struct agent_setup *s);
+
+#endif
