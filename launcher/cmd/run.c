@@ -63,8 +63,7 @@ static int check_reports(const struct options *opt, struct err *e)
     return opt->junit ? report_file_check("--junit", opt->junit, e) : 0;
 }
 
-/* An error before there is a job: said, reported if a report is asked for, made the status. */
-static int fail_early(const struct options *opt, const struct err *e)
+int cmd_fail_early(const struct options *opt, const struct err *e)
 {
     const struct report_end end = {
         .opt = opt, .err = e, .started_unix_ms = unix_ms(), .status = err_exit_status(e->code)};
@@ -80,7 +79,7 @@ static int run_job(const struct options *opt, const struct facts *facts)
     uint64_t begin_ms = now_ms();
     if (driver_head_run(job, opt, facts, &e) < 0) {
         job_free(job);
-        return fail_early(opt, &e);
+        return cmd_fail_early(opt, &e);
     }
     struct buf report;
     buf_init(&report, 0);
@@ -94,28 +93,33 @@ static int run_job(const struct options *opt, const struct facts *facts)
     return end.status;
 }
 
+int cmd_run_job(struct options *opt)
+{
+    struct err e;
+    struct facts facts;
+    char id[16];
+    log_set_level(opt->is_verbose ? LOG_DEBUG : LOG_INFO);
+    if (check_reports(opt, &e) < 0)
+        return cmd_fail(&e);
+    if (!opt->job_id) {
+        if (random_id(id, sizeof id, &e) < 0)
+            return cmd_fail_early(opt, &e);
+        opt->job_id = id;
+    }
+    if (facts_gather(node_plan_needs_gpus(opt), &facts, &e) < 0)
+        return cmd_fail_early(opt, &e);
+    facts_gather_topology(opt->cpu_bind, &facts);
+    int status = run_job(opt, &facts);
+    facts_release(&facts);
+    opt->job_id = opt->job_id == id ? NULL : opt->job_id;
+    return status;
+}
+
 int cmd_run(char *const *args)
 {
     struct err e;
     struct options opt;
-    struct facts facts;
-    char id[16];
     if (options_parse(args, (const char *const *)environ, &opt, &e) < 0)
-        return fail_early(&opt, &e);
-    if (opt.is_help)
-        return cmd_help(OPTIONS_RUN);
-    log_set_level(opt.is_verbose ? LOG_DEBUG : LOG_INFO);
-    if (check_reports(&opt, &e) < 0)
-        return cmd_fail(&e);
-    if (!opt.job_id) {
-        if (random_id(id, sizeof id, &e) < 0)
-            return fail_early(&opt, &e);
-        opt.job_id = id;
-    }
-    if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)
-        return fail_early(&opt, &e);
-    facts_gather_topology(opt.cpu_bind, &facts);
-    int status = run_job(&opt, &facts);
-    facts_release(&facts);
-    return status;
+        return cmd_fail_early(&opt, &e);
+    return opt.is_help ? cmd_help(OPTIONS_RUN) : cmd_run_job(&opt);
 }

@@ -18,6 +18,7 @@
 enum option_type {
     VALUE_FLAG,     /* bool */
     VALUE_COUNT,    /* uint32_t, 1 to 4096 */
+    VALUE_NPROC,    /* a count for nproc, or a word for nproc_source */
     VALUE_NUMBER,   /* uint32_t, from 0 */
     VALUE_PORT,     /* uint16_t, 1 to 65535 */
     VALUE_DURATION, /* uint64_t in ms */
@@ -36,8 +37,9 @@ enum option_type {
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
  * metavariable, help) */
 #define OPTION_TABLE(X)                                                                        \
-    X(NPROC, "nproc-per-node", 'n', true, "PET_NPROC_PER_NODE", COUNT, nproc, "N",             \
-      "workers on each node (default: one per visible GPU)")                                   \
+    X(NPROC, "nproc-per-node", 'n', true, "PET_NPROC_PER_NODE", NPROC, nproc, "N",             \
+      "workers on each node: a number, gpu (one per visible GPU; default), cpu (one per CPU "  \
+      "that muster may use) or auto (gpu, or cpu where there is none)")                        \
     X(GPUS, "gpus", 0, true, NULL, TEXT, gpus, "LIST",                                         \
       "which GPUs: positions in CUDA_VISIBLE_DEVICES (0,2 or 0-3), GPU-UUIDs or their first "  \
       "digits, all, none")                                                                     \
@@ -119,6 +121,28 @@ enum option_command { OPTIONS_RUN, OPTIONS_PLAN, OPTIONS_GPUS };
 
 enum option_origin { ORIGIN_DEFAULT, ORIGIN_PET, ORIGIN_ENVIRONMENT, ORIGIN_COMMAND_LINE };
 
+/* Where a number of workers that is not given comes from. */
+enum nproc_source { NPROC_GPUS, NPROC_CPUS, NPROC_AUTO };
+
+/* How the program is executed. */
+enum interpreter {
+    INTERPRETER_BY_NAME, /* Python for *.py and modules, else directly */
+    INTERPRETER_PYTHON,
+    INTERPRETER_NONE
+};
+
+/* Whether the rendezvous endpoint is on this machine, as the user says. */
+enum is_host { IS_HOST_UNKNOWN, IS_HOST_NO, IS_HOST_YES };
+
+/* What only torchrun's command line can ask for. Text is borrowed. */
+struct torchrun_extra {
+    bool is_on;              /* the command line was torchrun's */
+    const char *prefix;      /* template of lines that are shown and filed; not empty */
+    const char *local_ranks; /* whose lines are shown, by local rank; NULL = all */
+    const char *filters[2];  /* of stdout and stderr: words of filtered_*.log; NULL = none */
+    const char *shell;       /* print completions for this shell; NULL = no */
+};
+
 /* Text members are borrowed from argv or the environment. */
 struct options {
     uint32_t nproc;   /* 0 = not given */
@@ -140,10 +164,39 @@ struct options {
     bool is_deduped;
     bool is_module, is_verbose, is_help, is_json;
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
+    enum nproc_source nproc_source; /* while nproc is 0 */
+    enum interpreter interpreter;
+    const char *role;     /* label of the group; NULL = "default" */
+    uint64_t end_signals; /* bit N: signal N ends the job, besides those that always do */
+
+    /* Several nodes. */
+    uint32_t nnodes_min, nnodes_max;
+    int32_t node_rank;                      /* -1 = not given */
+    const char *rdzv_endpoint;              /* HOST[:PORT], checked; NULL = not given */
+    const char *master_addr, *local_addr;   /* NULL = not given */
+    uint64_t join_timeout_ms, last_call_ms; /* for all nodes; once enough have joined */
+    uint64_t beat_ms;                       /* between two signs of life */
+    uint32_t beats_missed;                  /* so many without one: lost */
+    enum is_host is_host;
+
+    struct torchrun_extra torchrun;
     enum option_origin origin[OPTION_ID_COUNT];
 
     char *const *program; /* the program's argv, NULL-terminated; NULL if none was given */
 };
+
+/* The defaults of every option, no program. */
+void options_init(struct options *opt);
+
+/* Sets what no command line has set (origin ORIGIN_DEFAULT) from MUSTER_* variables, and from
+ * PET_* where has_pet. 0, or -1 with ERR_USAGE that names the variable. */
+int options_parse_environment(const char *const *environment, bool has_pet, struct options *opt,
+                              struct err *e);
+
+/* Sets one option from its text, as the command line would; where: how the user spelled it,
+ * for messages. 0, or -1 with ERR_USAGE. */
+int options_set(struct options *opt, enum option_id id, enum option_origin origin,
+                const char *where, const char *text, struct err *e);
 
 /* Fills opt with args, then what they leave open with MUSTER_*, PET_*, defaults (without
  * program and subcommand name; NULL-terminated). 0, or -1 with ERR_USAGE: names the word, what

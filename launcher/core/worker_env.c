@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "launcher/core/options.h"
+#include "launcher/core/torchrun_options.h"
 #include "rendezvous/contract.h"
 
 enum variable {
@@ -54,6 +55,12 @@ bool worker_env_is_hidden(const char *variable)
     return false;
 }
 
+/* Meant for this muster, under either name. */
+static bool is_option(const char *entry)
+{
+    return options_is_fallback(entry) || torchrun_options_is_variable(entry);
+}
+
 static int find_variable(const char *entry)
 {
     size_t len = strcspn(entry, "=");
@@ -79,7 +86,7 @@ struct worker_env *worker_env_new(const struct facts *facts, const struct node_p
     for (size_t i = 0; i < n; i++) {
         const char *entry = facts->environment[i];
         int var = find_variable(entry);
-        bool is_passed = var < 0 ? !worker_env_is_hidden(entry) && !options_is_fallback(entry)
+        bool is_passed = var < 0 ? !worker_env_is_hidden(entry) && !is_option(entry)
                                  : variables[var].when == CONTRACT_UNSET
                                        || variables[var].when == CONTRACT_BINDING;
         if (var >= 0 && is_passed)
@@ -130,7 +137,7 @@ static bool add_value(const struct worker_env *env, const struct worker_plan *w,
     case VAR_CROSS_SIZE:
         return buf_addf(out, "%u", o->nnodes), true;
     case VAR_ROLE_NAME:
-        return buf_adds(out, "default"), true;
+        return buf_adds(out, plan->role), true;
     case VAR_MASTER_ADDR:
         return buf_adds(out, o->master_addr), true;
     case VAR_MASTER_PORT:
@@ -145,8 +152,10 @@ static bool add_value(const struct worker_env *env, const struct worker_plan *w,
     case VAR_TORCHELASTIC_USE_AGENT_STORE:
         return buf_adds(out, "True"), true;
     case VAR_TORCHELASTIC_ERROR_FILE:
-        return env->error_dir
-               && (buf_addf(out, "%s/rank-%u.error.json", env->error_dir, w->rank), true);
+        if (env->error_dir)
+            log_path_format(plan->layout, env->error_dir, LOG_KIND_ERROR_JSON, w->rank,
+                            w->local_rank, out);
+        return env->error_dir || plan->layout == LOG_LAYOUT_TORCHRUN; /* there it is empty */
     case VAR_CUDA_VISIBLE_DEVICES:
         return w->cvd && (buf_adds(out, w->cvd), true);
     case VAR_CUDA_DEVICE_ORDER:

@@ -427,12 +427,15 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     struct log_file *logs[2];
     assert(d->exec_write >= 0); /* PREPARE comes before SPAWN, REAP after it */
     start.shown = streams_shown(d->opt, rank, local_rank);
+    start.bare = STREAM_BOTH & ~streams_prefixed(d->opt, local_rank);
+    start.filtered = d->files.filtered;
+    start.filters = d->opt->torchrun.filters;
     if (job_files_open(&d->files, rank, streams_logged(d->opt, local_rank), logs, e) < 0)
         return -1;
     if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0) {
         struct spawn s = d->spawn;
         s.path = d->program;
-        s.argv = plan->argv;
+        s.argv = node_plan_argv(plan, local_rank);
         s.envp = worker_env_build(d->env, local_rank);
         s.in = input_of(d, rank);
         s.out = out[1];
@@ -611,6 +614,8 @@ static void settle(void *ctx)
  * workers. */
 static const char *prefix_of(const struct options *opt, const struct facts *facts)
 {
+    if (opt->torchrun.is_on) /* of the lines that --tee names */
+        return opt->tee ? opt->torchrun.prefix : NULL;
     if (strcmp(opt->prefix, "none") == 0)
         return NULL;
     if (strcmp(opt->prefix, "auto") != 0)
@@ -641,6 +646,8 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     const struct output_style style = {prefix_of(opt, facts), facts->host,
                                        !(no_colour && *no_colour), opt->is_deduped};
     d->output = output_new(loop, &style, &events);
+    if (opt->torchrun.is_on)
+        output_use_dollars(d->output, opt->role);
     log_set_sink(on_log, d->output);
     d->host = (struct child_host){
         .output = d->output,
@@ -663,6 +670,7 @@ static void maybe_finish(struct driver_node *d)
         return;
     if (d->dev_null >= 0)
         close(d->dev_null);
+    d->files.keeps_temp = d->is_stopping;
     job_files_fini(&d->files);
     free(d->findings);
     free(d->first_error);

@@ -21,8 +21,9 @@ struct events {
 
 struct events *events_open(const char *path, const struct options *opt, struct err *e)
 {
-    int fd = strcmp(path, "-") == 0
-                 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+    bool is_out = strcmp(path, "-") == 0, is_err = strcmp(path, "/dev/stderr") == 0;
+    int fd = is_out || is_err /* not opened again: that would empty a file */
+                 ? fcntl(is_out ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
                  : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0) {
         err_set(e, ERR_USAGE, "--events: cannot write %s: %s", path, strerror(errno));
