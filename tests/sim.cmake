@@ -34,3 +34,4 @@ endforeach()
 
 muster_fuzz_target(machines ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_machines.c sim_setup)
 muster_fuzz_target(options ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_options.c muster_core)
+muster_fuzz_target(torchrun ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_torchrun.c muster_core)
