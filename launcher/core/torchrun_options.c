@@ -99,10 +99,13 @@ static bool is_number(const char *word)
     return digits > 0 && word[1 + digits] == '\0';
 }
 
-/* As argparse tells options from values: "-1" is a value, and so is what has a blank in it. */
+/* As argparse tells options from values: "-1" is a value, and so is what has a blank in it, but
+ * behind "=". */
 static bool is_option(const char *word)
 {
-    return word[0] == '-' && word[1] && !is_number(word) && !strchr(word, ' ');
+    const char *blank = strchr(word, ' ');
+    bool is_text = blank && blank < word + strcspn(word, "=");
+    return word[0] == '-' && word[1] && !is_number(word) && !is_text;
 }
 
 static void give(struct torchrun_given *given, enum torchrun_id id, const char *text)

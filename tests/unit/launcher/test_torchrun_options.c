@@ -107,6 +107,23 @@ static void options_stop_at_the_script(void **state)
     assert_string_equal(opt.program[0], "-s");
 }
 
+static void blanks_and_dashes_in_values(void **state)
+{
+    (void)state;
+    char *args[] = {(char *)(uintptr_t) "--log-line-prefix-template=[${rank}]: ",
+                    (char *)(uintptr_t) "--duplicate-stdout-filters",
+                    (char *)(uintptr_t) "-a b=c",
+                    (char *)(uintptr_t) "-x y",
+                    (char *)(uintptr_t) "--tee=3",
+                    NULL};
+    static const char *const none[] = {NULL};
+    assert_int_equal(torchrun_options_parse(args, none, &opt, &err), 0);
+    assert_string_equal(opt.torchrun.prefix, "[${rank}]: ");
+    assert_string_equal(opt.torchrun.filters[0], "-a b=c");
+    assert_string_equal(opt.program[0], "-x y"); /* no option, so the script */
+    assert_null(opt.tee);
+}
+
 static void bad_lines_say_what_is_wrong(void **state)
 {
     (void)state;
@@ -370,6 +387,7 @@ int main(void)
         cmocka_unit_test(defaults_are_torchruns),
         cmocka_unit_test(names_and_values),
         cmocka_unit_test(options_stop_at_the_script),
+        cmocka_unit_test(blanks_and_dashes_in_values),
         cmocka_unit_test(bad_lines_say_what_is_wrong),
         cmocka_unit_test(accepted_without_effect),
         cmocka_unit_test(what_options_become),
