@@ -237,6 +237,7 @@ struct node_plan *node_plan_build(const struct options *opt, const struct facts 
     plan->order.job_id = mem_strdup(order->job_id);
     plan->order.master_addr = mem_strdup(order->master_addr);
     plan->role = mem_strdup(opt->role ? opt->role : "default");
+    plan->scheduler_env = opt->scheduler_env;
     plan->layout = opt->torchrun.is_on ? LOG_LAYOUT_TORCHRUN : LOG_LAYOUT_RANK;
     plan->argv = build_argv(opt, facts);
     plan->workers = mem_alloc(order->nworkers, sizeof *plan->workers);

@@ -30,6 +30,7 @@ struct node_plan {
     char **argv; /* the program as it will be executed, interpreter included; NULL-terminated */
     struct worker_plan *workers; /* order.nworkers of them */
     char *role;
+    enum scheduler_env scheduler_env;
     enum log_layout layout;
     bool is_unbound; /* torchrun's way with more workers than GPUs: the binding became none */
     struct device_choice choice;

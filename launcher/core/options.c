@@ -75,6 +75,21 @@ static int set_nproc(struct options *opt, const char *where, const char *text, s
     return 0;
 }
 
+static const char *const scheduler_envs[] = {[SCHEDULER_ENV_AUTO] = "auto",
+                                             [SCHEDULER_ENV_KEEP] = "keep",
+                                             [SCHEDULER_ENV_HIDE] = "hide"};
+
+static int set_scheduler_env(enum scheduler_env *at, const char *where, const char *text,
+                             struct err *e)
+{
+    for (int i = 0; i <= SCHEDULER_ENV_HIDE; i++)
+        if (strcmp(text, scheduler_envs[i]) == 0) {
+            *at = (enum scheduler_env)i;
+            return 0;
+        }
+    return bad_value(e, where, text, "auto, keep or hide");
+}
+
 static int set_text(const char **at, const struct row *row, const char *where, const char *text,
                     struct err *e)
 {
@@ -177,6 +192,8 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
         return gpu_format_parse(str_from(text), at) < 0
                    ? bad_value(e, where, text, "auto, index or uuid")
                    : 0;
+    case VALUE_SCHEDULER_ENV:
+        return set_scheduler_env(at, where, text, e);
     case VALUE_CPU_BIND: {
         struct cpu_request request;
         if (cpu_request_parse(str_from(text), &request) < 0)
@@ -493,6 +510,9 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
     case VALUE_STREAMS:
     case VALUE_INPUT:
         buf_adds(out, *(const char *const *)at ? *(const char *const *)at : "");
+        return;
+    case VALUE_SCHEDULER_ENV:
+        buf_adds(out, scheduler_envs[*(const enum scheduler_env *)at]);
         return;
     case VALUE_BINDING:
         buf_adds(out, binding_name(*(const enum binding *)at));

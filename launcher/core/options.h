@@ -16,22 +16,23 @@
 #include "launcher/core/device_select.h"
 
 enum option_type {
-    VALUE_FLAG,     /* bool */
-    VALUE_COUNT,    /* uint32_t, 1 to 4096 */
-    VALUE_NPROC,    /* a count for nproc, or a word for nproc_source */
-    VALUE_NUMBER,   /* uint32_t, from 0 */
-    VALUE_PORT,     /* uint16_t, 1 to 65535 */
-    VALUE_DURATION, /* uint64_t in ms */
-    VALUE_SIZE,     /* uint64_t in bytes */
-    VALUE_TEXT,     /* const char *, not empty */
-    VALUE_TEMPLATE, /* const char *, of prefix.h */
-    VALUE_RANKS,    /* const char *, of rank_set.h */
-    VALUE_STREAMS,  /* const char *, a stream map of rank_set.h */
-    VALUE_INPUT,    /* const char *: a rank or "none" */
-    VALUE_BINDING,  /* enum binding */
-    VALUE_DIST,     /* enum dist */
-    VALUE_FORMAT,   /* enum gpu_format */
-    VALUE_CPU_BIND, /* const char *, as cpu_request_parse takes it */
+    VALUE_FLAG,          /* bool */
+    VALUE_COUNT,         /* uint32_t, 1 to 4096 */
+    VALUE_NPROC,         /* a count for nproc, or a word for nproc_source */
+    VALUE_NUMBER,        /* uint32_t, from 0 */
+    VALUE_PORT,          /* uint16_t, 1 to 65535 */
+    VALUE_DURATION,      /* uint64_t in ms */
+    VALUE_SIZE,          /* uint64_t in bytes */
+    VALUE_TEXT,          /* const char *, not empty */
+    VALUE_TEMPLATE,      /* const char *, of prefix.h */
+    VALUE_RANKS,         /* const char *, of rank_set.h */
+    VALUE_STREAMS,       /* const char *, a stream map of rank_set.h */
+    VALUE_INPUT,         /* const char *: a rank or "none" */
+    VALUE_BINDING,       /* enum binding */
+    VALUE_DIST,          /* enum dist */
+    VALUE_FORMAT,        /* enum gpu_format */
+    VALUE_SCHEDULER_ENV, /* enum scheduler_env */
+    VALUE_CPU_BIND,      /* const char *, as cpu_request_parse takes it */
 };
 
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
@@ -100,6 +101,11 @@ enum option_type {
       "write how each rank ended to FILE, as JUnit XML")                                       \
     X(RDZV_ID, "rdzv-id", 0, true, "PET_RDZV_ID", TEXT, job_id, "ID",                          \
       "name of the job (default: random)")                                                     \
+    X(ROLE, "role", 0, true, "PET_ROLE", TEXT, role, "NAME",                                   \
+      "label of the workers, their ROLE_NAME (default: default)")                              \
+    X(SCHEDULER_ENV, "scheduler-env", 0, true, NULL, SCHEDULER_ENV, scheduler_env, "HOW",      \
+      "variables by which Slurm, MPI and others number their tasks: hide them from workers, "  \
+      "keep them, or auto (default: keep Slurm's where they agree with the worker's ranks)")   \
     X(MASTER_PORT, "master-port", 0, true, "PET_MASTER_PORT", PORT, master_port, "PORT",       \
       "port of the rendezvous store (default: any free one)")                                  \
     X(MODULE, "module", 'm', false, "PET_MODULE", FLAG, is_module, NULL,                       \
@@ -123,6 +129,9 @@ enum option_origin { ORIGIN_DEFAULT, ORIGIN_PET, ORIGIN_ENVIRONMENT, ORIGIN_COMM
 
 /* Where a number of workers that is not given comes from. */
 enum nproc_source { NPROC_GPUS, NPROC_CPUS, NPROC_AUTO };
+
+/* What workers get of an outer launcher's task identity. */
+enum scheduler_env { SCHEDULER_ENV_AUTO, SCHEDULER_ENV_KEEP, SCHEDULER_ENV_HIDE };
 
 /* How the program is executed. */
 enum interpreter {
@@ -166,6 +175,7 @@ struct options {
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
     enum nproc_source nproc_source; /* while nproc is 0 */
     enum interpreter interpreter;
+    enum scheduler_env scheduler_env;
     const char *role;     /* label of the group; NULL = "default" */
     uint64_t end_signals; /* bit N: signal N ends the job, besides those that always do */
 

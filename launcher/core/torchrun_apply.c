@@ -106,14 +106,6 @@ static int start_method(struct draft *d, const struct torchrun_given *g, struct 
     return is_known ? 0 : bad(g, "spawn, fork or forkserver", e);
 }
 
-static int role(struct draft *d, const struct torchrun_given *g, struct err *e)
-{
-    if (!*g->text)
-        return err_set(e, ERR_USAGE, "%s: the value is empty; it should be NAME", g->where);
-    d->opt->role = g->text;
-    return 0;
-}
-
 /* torchrun reads the number behind a flag's variable; true, false, yes and no are clear too. */
 static int flag(const struct torchrun_given *g, bool *out, struct err *e)
 {
@@ -312,7 +304,7 @@ static const struct {
     [TORCHRUN_MONITOR_INTERVAL] = {seconds_above_zero, OPTION_ID_COUNT},
     [TORCHRUN_START_METHOD] = {start_method, OPTION_ID_COUNT},
     [TORCHRUN_EVENT_LOG_HANDLER] = {event_log_handler, OPTION_EVENTS},
-    [TORCHRUN_ROLE] = {role, OPTION_ID_COUNT},
+    [TORCHRUN_ROLE] = {NULL, OPTION_ROLE},
     [TORCHRUN_MODULE] = {module, OPTION_MODULE},
     [TORCHRUN_NO_PYTHON] = {no_python, OPTION_ID_COUNT},
     [TORCHRUN_RUN_PATH] = {run_path, OPTION_ID_COUNT},

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "launcher/core/options.h"
 #include "launcher/core/torchrun_options.h"
 #include "rendezvous/contract.h"
@@ -55,6 +56,48 @@ bool worker_env_is_hidden(const char *variable)
     return false;
 }
 
+/* ---- an outer launcher's task identity ---- */
+
+/* Ours or torchrun's, whoever wrote them: they are written anew. */
+static bool is_own_name(const char *entry)
+{
+    return strncmp(entry, "TORCHELASTIC_", 13) == 0 || strncmp(entry, "RANK=", 5) == 0
+           || strncmp(entry, "LOCAL_RANK=", 11) == 0 || strncmp(entry, "NODE_RANK=", 10) == 0;
+}
+
+/* Whether an inherited number is absent or what the one worker of this node has. */
+static bool agrees(const struct facts *facts, const char *name, uint32_t value)
+{
+    const char *text = facts_getenv(facts, name);
+    uint64_t v;
+    return !text || (str_parse_u64(str_from(text), 0, UINT32_MAX, &v) == 0 && v == value);
+}
+
+/* With several workers one set of numbers cannot be right for all. */
+static bool has_slurm_right(const struct facts *facts, const struct node_plan *plan)
+{
+    const struct order *o = &plan->order;
+    return o->nworkers == 1 && facts_getenv(facts, "SLURM_PROCID")
+           && agrees(facts, "SLURM_PROCID", o->first_rank) && agrees(facts, "SLURM_LOCALID", 0)
+           && agrees(facts, "SLURM_NODEID", o->node_rank)
+           && agrees(facts, "SLURM_NTASKS", o->world_size)
+           && agrees(facts, "SLURM_NPROCS", o->world_size);
+}
+
+/* PMI's descriptors end with muster, so its variables never agree. */
+static bool is_kept(const struct facts *facts, const struct node_plan *plan, const char *entry)
+{
+    switch (plan->scheduler_env) {
+    case SCHEDULER_ENV_AUTO:
+        return strncmp(entry, "SLURM_", 6) == 0 && has_slurm_right(facts, plan);
+    case SCHEDULER_ENV_KEEP:
+        return !is_own_name(entry);
+    case SCHEDULER_ENV_HIDE:
+        return false;
+    }
+    return false;
+}
+
 /* Meant for this muster, under either name. */
 static bool is_option(const char *entry)
 {
@@ -68,6 +111,12 @@ static int find_variable(const char *entry)
         if (strncmp(entry, variables[i].name, len) == 0 && variables[i].name[len] == '\0')
             return i;
     return -1;
+}
+
+static bool is_passed_on(const struct facts *facts, const struct node_plan *plan,
+                         const char *entry)
+{
+    return !is_option(entry) && (!worker_env_is_hidden(entry) || is_kept(facts, plan, entry));
 }
 
 struct worker_env *worker_env_new(const struct facts *facts, const struct node_plan *plan,
@@ -86,7 +135,7 @@ struct worker_env *worker_env_new(const struct facts *facts, const struct node_p
     for (size_t i = 0; i < n; i++) {
         const char *entry = facts->environment[i];
         int var = find_variable(entry);
-        bool is_passed = var < 0 ? !worker_env_is_hidden(entry) && !is_option(entry)
+        bool is_passed = var < 0 ? is_passed_on(facts, plan, entry)
                                  : variables[var].when == CONTRACT_UNSET
                                        || variables[var].when == CONTRACT_BINDING;
         if (var >= 0 && is_passed)

@@ -206,6 +206,49 @@ static void the_environment_of_a_worker(void **state)
     node_plan_free(plan);
 }
 
+static void an_outer_launchers_numbers(void **state)
+{
+    (void)state;
+    static const char *const right[] = {"SLURM_PROCID=0",  "SLURM_NTASKS=1",
+                                        "SLURM_STEP_ID=3", "OMPI_COMM_WORLD_RANK=0",
+                                        "RANK=5",          "TORCHELASTIC_RUN_ID=x",
+                                        "SLURM_JOB_ID=7",  NULL},
+                             *const wrong[] = {"SLURM_PROCID=1", "SLURM_NTASKS=2",
+                                               "SLURM_STEP_ID=3", "SLURM_JOB_ID=7", NULL};
+    const struct {
+        const char *const *environment;
+        enum scheduler_env how;
+        uint32_t n;
+        bool has_slurm, has_mpi;
+    } rows[] = {
+        {right, SCHEDULER_ENV_AUTO, 1, true, false},
+        {right, SCHEDULER_ENV_AUTO, 2, false, false},
+        {wrong, SCHEDULER_ENV_AUTO, 1, false, false},
+        {right, SCHEDULER_ENV_HIDE, 1, false, false},
+        {right, SCHEDULER_ENV_KEEP, 2, true, true},
+        {wrong, SCHEDULER_ENV_KEEP, 1, true, false},
+    };
+    char *program[] = {(char *)(uintptr_t) "p", NULL};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct options opt = torchrun_options(program);
+        const struct facts facts = {
+            .environment = rows[i].environment, .python = "py", .ncpus = 4};
+        opt.scheduler_env = rows[i].how;
+        struct node_plan *plan = plan_of(&opt, &facts, rows[i].n);
+        assert_non_null(plan);
+        struct worker_env *env = worker_env_new(&facts, plan, NULL);
+        char *const *envp = worker_env_build(env, 0);
+        assert_int_equal(value(envp, "SLURM_PROCID") != NULL, rows[i].has_slurm);
+        assert_int_equal(value(envp, "SLURM_STEP_ID") != NULL, rows[i].has_slurm);
+        assert_int_equal(value(envp, "OMPI_COMM_WORLD_RANK") != NULL, rows[i].has_mpi);
+        assert_string_equal(value(envp, "SLURM_JOB_ID"), "7");
+        assert_string_equal(value(envp, "RANK"), "0");
+        assert_string_equal(value(envp, "TORCHELASTIC_RUN_ID"), "j");
+        worker_env_free(env);
+        node_plan_free(plan);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +257,7 @@ int main(void)
         cmocka_unit_test(more_workers_than_gpus_are_left_alone),
         cmocka_unit_test(programs_and_arguments),
         cmocka_unit_test(the_environment_of_a_worker),
+        cmocka_unit_test(an_outer_launchers_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
