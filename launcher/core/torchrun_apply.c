@@ -414,6 +414,8 @@ int torchrun_apply(const struct torchrun_given *given, struct options *opt, stru
     opt->torchrun.prefix = default_prefix;
     opt->beat_ms = 5000;
     opt->beats_missed = 3;
+    opt->end_signals = UINT64_C(1) << SIGTERM | UINT64_C(1) << SIGINT | UINT64_C(1) << SIGHUP
+                       | UINT64_C(1) << SIGQUIT;
     for (int id = 0; id < TORCHRUN_ID_COUNT; id++) {
         if (!given[id].text)
             continue;

@@ -229,6 +229,7 @@ static void what_options_become(void **state)
                      0);
     assert_true(opt.end_signals >> SIGUSR1 & 1);
     assert_false(opt.end_signals >> SIGUSR2 & 1);
+    assert_true(opt.end_signals >> SIGQUIT & 1); /* always, as torchrun's default */
     assert_string_equal(opt.torchrun.prefix, "x");
     assert_string_equal(opt.torchrun.filters[1], "a,b");
     assert_null(opt.torchrun.filters[0]);
