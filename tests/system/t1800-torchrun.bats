@@ -67,7 +67,7 @@ load torchrun
   [[ $(uniq <<<"$output") == "size 2" ]]
   PET_NO_PYTHON=1 PET_MODULE=1 run_torchrun true
   expect_status 2
-  PET_NO_PYTHON=1 PET_MODULE=0 PET_NNODES= run_torchrun true
+  PET_NO_PYTHON=1 PET_MODULE=0 PET_NNODES="" run_torchrun true
   expect_status 0
 }
 
