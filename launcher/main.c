@@ -18,6 +18,7 @@ static const struct {
     {"run", cmd_run, "start a group of workers (the default when the first word is an option)"},
     {"gpus", cmd_gpus, "which GPUs there are, what CUDA calls them, which rank would get each"},
     {"plan", cmd_plan, "what run would do with the same words: nothing is started"},
+    {"torchrun", cmd_torchrun, "the same as run, with torchrun's command line"},
     {"notify", cmd_notify, "from a worker's script: I am alive, as in muster notify STEP=17"},
     {"explain", cmd_explain, "say what an error code means"},
     {"version", cmd_version, "print the version"},
@@ -77,8 +78,17 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
+/* A link of that name, or an alias. */
+static bool is_called(const char *path, const char *name)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return path && strcmp(slash ? slash + 1 : path, name) == 0;
+}
+
 static int dispatch(int argc, char **argv)
 {
+    if (argc > 0 && is_called(argv[0], "torchrun"))
+        return cmd_torchrun(argv + 1);
     if (argc < 2)
         return usage(stderr, err_exit_status(ERR_USAGE));
     const char *word = argv[1];

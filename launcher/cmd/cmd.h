@@ -14,6 +14,14 @@ int cmd_gpus(char *const *args);
 int cmd_notify(char *const *args);
 int cmd_explain(char *const *args);
 int cmd_version(char *const *args);
+int cmd_torchrun(char *const *args); /* also muster itself, called by that name */
+
+/* Runs the job that opt asks for: cmd_run once the command line is read. Fills job_id if there
+ * is none. */
+int cmd_run_job(struct options *opt, char *const *args);
+
+/* An error before there is a job: as cmd_fail, and written to the reports that opt names. */
+int cmd_fail_early(const struct options *opt, const struct err *e);
 
 /* Prints "muster: text" and returns the error's exit status: for errors before a job exists. */
 int cmd_fail(const struct err *e);

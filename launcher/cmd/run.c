@@ -65,8 +65,7 @@ static int check_reports(const struct options *opt, struct err *e)
     return opt->junit ? report_file_check("--junit", opt->junit, e) : 0;
 }
 
-/* An error before there is a job: said, reported if a report is asked for, made the status. */
-static int fail_early(const struct options *opt, const struct err *e)
+int cmd_fail_early(const struct options *opt, const struct err *e)
 {
     const struct report_end end = {
         .opt = opt, .err = e, .started_unix_ms = unix_ms(), .status = err_exit_status(e->code)};
@@ -130,30 +129,37 @@ static int spread_out(const struct options *opt, const struct facts *facts, char
     return rc;
 }
 
+int cmd_run_job(struct options *opt, char *const *args)
+{
+    struct err e;
+    struct facts facts;
+    char id[16];
+    log_set_level(opt->is_verbose ? LOG_DEBUG : LOG_INFO);
+    if (check_reports(opt, &e) < 0)
+        return cmd_fail(&e);
+    if (!opt->job_id) {
+        if (random_id(id, sizeof id, &e) < 0)
+            return cmd_fail_early(opt, &e);
+        opt->job_id = opt->rdzv_endpoint ? "none" : id; /* torchrun's word */
+    }
+    if (facts_gather(node_plan_needs_gpus(opt), &facts, &e) < 0)
+        return cmd_fail_early(opt, &e);
+    facts_gather_topology(opt->cpu_bind, &facts);
+    int status, rc = options_has_hosts(opt) ? spread_out(opt, &facts, args, &status, &e)
+                     : opt->rdzv_endpoint   ? meet(opt, &facts, run_job, &status, &e)
+                                            : run_job(opt, &facts, NULL, &status, &e);
+    facts_release(&facts);
+    if (rc < 0)
+        status = cmd_fail_early(opt, &e);
+    opt->job_id = opt->job_id == id ? NULL : opt->job_id;
+    return status;
+}
+
 int cmd_run(char *const *args)
 {
     struct err e;
     struct options opt;
-    struct facts facts;
-    char id[16];
     if (options_parse(args, (const char *const *)environ, &opt, &e) < 0)
-        return fail_early(&opt, &e);
-    if (opt.is_help)
-        return cmd_help(OPTIONS_RUN);
-    log_set_level(opt.is_verbose ? LOG_DEBUG : LOG_INFO);
-    if (check_reports(&opt, &e) < 0)
-        return cmd_fail(&e);
-    if (!opt.job_id) {
-        if (random_id(id, sizeof id, &e) < 0)
-            return fail_early(&opt, &e);
-        opt.job_id = opt.rdzv_endpoint ? "none" : id; /* torchrun's word */
-    }
-    if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)
-        return fail_early(&opt, &e);
-    facts_gather_topology(opt.cpu_bind, &facts);
-    int status, rc = options_has_hosts(&opt) ? spread_out(&opt, &facts, args, &status, &e)
-                     : opt.rdzv_endpoint     ? meet(&opt, &facts, run_job, &status, &e)
-                                             : run_job(&opt, &facts, NULL, &status, &e);
-    facts_release(&facts);
-    return rc < 0 ? fail_early(&opt, &e) : status;
+        return cmd_fail_early(&opt, &e);
+    return opt.is_help ? cmd_help(OPTIONS_RUN) : cmd_run_job(&opt, args);
 }

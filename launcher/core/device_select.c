@@ -229,8 +229,12 @@ static int choose_text(const struct request *req, const struct ambient *amb,
         return 0;
     }
     struct spread s;
-    if (device_spread(req, seen->nentries, &s, f) != 0
-        || check_text_mig(req, seen, s.used, f) != 0)
+    if (device_spread(req, seen->nentries, &s, f) != 0)
+        return -1;
+    bool is_mig = seen->nentries && !strncmp(seen->entries[0], "MIG-", 4);
+    if (req->keeps_rest && req->binding == BINDING_SHARED && !is_mig)
+        s.used = seen->nentries;
+    if (check_text_mig(req, seen, s.used, f) != 0)
         return -1;
     const char **names = mem_alloc((size_t)s.used, sizeof *names);
     for (int i = 0; i < s.used; i++)
@@ -303,6 +307,17 @@ static int choose_format(const struct pick *p, const struct unit_list *l, int us
     return 0;
 }
 
+/* GPUs beyond those of the workers that shared workers see all the same: without a promise that
+ * a process may use them all (MIG), none. */
+static void keep_rest(const struct pick *p, const struct unit_list *l, struct spread *s)
+{
+    bool has_mig = false;
+    for (int i = 0; i < l->n; i++)
+        has_mig = has_mig || l->units[i].mig >= 0;
+    if (p->req->keeps_rest && p->req->binding == BINDING_SHARED && !has_mig && s->used < l->n)
+        s->used = l->n;
+}
+
 /* The name of each unit as it goes into CUDA_VISIBLE_DEVICES; each to be freed. */
 static char **make_names(const struct pick *p, const struct unit_list *l, int used,
                          bool by_uuid)
@@ -325,8 +340,10 @@ static int bind(const struct pick *p, const struct unit_list *l, struct device_c
 {
     struct spread s;
     bool by_uuid;
-    if (device_spread(p->req, l->n, &s, p->f) != 0
-        || check_mig(p->req, p->inv, l->units, s.used, p->f) != 0
+    if (device_spread(p->req, l->n, &s, p->f) != 0)
+        return -1;
+    keep_rest(p, l, &s);
+    if (check_mig(p->req, p->inv, l->units, s.used, p->f) != 0
         || choose_format(p, l, s.used, &by_uuid) != 0)
         return -1;
     char **names = make_names(p, l, s.used, by_uuid);

@@ -63,6 +63,8 @@ struct request {
     bool ignore_visible;           /* physical items may name GPUs the environment hides */
     bool strict_env;               /* W_TRUNC and W_SLOPPY are errors */
     bool skip_unhealthy;           /* leave lost GPUs out instead of failing */
+    bool keeps_rest;               /* GPUs that no worker needs stay visible (torchrun's way);
+                                    * binding shared, no MIG */
     bool slots; /* n is a hostfile's slots= next to its gpus=: too many is E_CONFLICT */
 };
 

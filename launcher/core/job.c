@@ -777,6 +777,10 @@ static void on_end_signal(struct job *j, int signo, uint64_t now_ms, struct effe
 
 static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
+    if (j->opt->end_signals >> signo & 1) {
+        on_end_signal(j, signo, now_ms, fx);
+        return;
+    }
     switch (signo) {
     case SIGNAL_USR1:
     case SIGNAL_USR2:

@@ -345,6 +345,8 @@ static void say_plan_notes(const struct node *n, struct effects *fx)
     for (int i = 0; i < choice->nnotes; i++)
         if (choice->notes[i].kind != GPU_W_UNUSED || n->opt->gpus)
             note_add(fx, NOTE_GPUS)->text = choice->notes[i].text;
+    if (n->plan->is_unbound)
+        note_add(fx, NOTE_UNBOUND)->number = n->plan->order.nworkers;
     if (n->plan->cpu_warnings & PLACEMENT_CPU_EMPTY)
         note_add(fx, NOTE_CPU_EMPTY);
     if (n->plan->cpu_warnings & PLACEMENT_CPU_FEW)

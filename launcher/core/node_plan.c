@@ -25,8 +25,8 @@ const struct inventory *node_plan_inventory(const struct facts *facts)
     return is_empty && cvd && str_trim(str_from(cvd)).n ? NULL : facts->inventory;
 }
 
-int node_plan_resolve(const struct options *opt, const struct facts *facts, int n,
-                      struct device_choice *choice, struct err *e)
+static int resolve(const struct options *opt, const struct facts *facts, int n,
+                   enum binding binding, struct device_choice *choice, struct err *e)
 {
     struct gpu_spec spec;
     struct require require;
@@ -40,12 +40,13 @@ int node_plan_resolve(const struct options *opt, const struct facts *facts, int 
         .procs_per_gpu = (int)opt->procs_per_gpu,
         .gpus_per_proc = (int)opt->gpus_per_proc,
         .dist = opt->dist,
-        .binding = opt->binding,
+        .binding = binding,
         .format = opt->format,
         .require = opt->gpu_require ? &require : NULL,
         .ignore_visible = opt->ignore_visible,
         .strict_env = opt->strict_env,
         .skip_unhealthy = opt->skip_unhealthy,
+        .keeps_rest = opt->torchrun.is_on && !opt->gpus,
     };
     const struct ambient ambient = node_plan_ambient(facts);
     int rc = device_resolve(&request, &ambient, node_plan_inventory(facts), choice, e);
@@ -54,19 +55,49 @@ int node_plan_resolve(const struct options *opt, const struct facts *facts, int 
     return rc;
 }
 
+int node_plan_resolve(const struct options *opt, const struct facts *facts, int n,
+                      struct device_choice *choice, struct err *e)
+{
+    return resolve(opt, facts, n, opt->binding, choice, e);
+}
+
+/* torchrun starts more workers than there are GPUs and leaves them to the program. */
+static bool may_unbind(const struct options *opt, enum gpu_error why)
+{
+    return opt->torchrun.is_on && why == GPU_E_OVERSUBSCRIBED && !opt->gpus
+           && opt->binding == BINDING_SHARED;
+}
+
 bool node_plan_needs_gpus(const struct options *opt)
 {
     if (opt->gpus)
         return !str_eq(str_trim(str_from(opt->gpus)), "none");
-    return !(opt->binding == BINDING_NONE && opt->nproc);
+    return !(opt->binding == BINDING_NONE && (opt->nproc || opt->nproc_source == NPROC_CPUS));
+}
+
+/* Nobody has asked for GPUs, and there are none. */
+static bool is_without_gpus(const struct facts *facts, enum gpu_error why)
+{
+    const char *cvd = facts_getenv(facts, "CUDA_VISIBLE_DEVICES");
+    return (why == GPU_E_NO_DEVICES || why == GPU_E_NVML)
+           && (!cvd || !str_trim(str_from(cvd)).n);
 }
 
 int node_plan_slots(const struct options *opt, const struct facts *facts, uint32_t *slots,
                     struct err *e)
 {
     struct device_choice choice;
-    if (node_plan_resolve(opt, facts, (int)opt->nproc, &choice, e) < 0)
-        return -1;
+    *slots = opt->nproc;
+    if (!opt->nproc && opt->nproc_source == NPROC_CPUS)
+        *slots = facts->ncpus;
+    if (node_plan_resolve(opt, facts, (int)*slots, &choice, e) < 0) {
+        if (may_unbind(opt, choice.error))
+            return 0;
+        if (*slots || opt->nproc_source != NPROC_AUTO || !is_without_gpus(facts, choice.error))
+            return -1;
+        *slots = facts->ncpus;
+        return 0;
+    }
     *slots = (uint32_t)choice.nranks;
     device_choice_fini(&choice);
     return 0;
@@ -78,6 +109,26 @@ static bool ends_with(const char *s, const char *end)
     return n > k && strcmp(s + n - k, end) == 0;
 }
 
+static bool runs_python(const struct options *opt)
+{
+    switch (opt->interpreter) {
+    case INTERPRETER_BY_NAME:
+        return opt->is_module || ends_with(opt->program[0], ".py");
+    case INTERPRETER_PYTHON:
+        return true;
+    case INTERPRETER_NONE:
+        return false;
+    }
+    return false;
+}
+
+/* $PYTHON_EXEC is torchrun's name for it. */
+static const char *python_of(const struct options *opt, const struct facts *facts)
+{
+    const char *python = opt->torchrun.is_on ? facts_getenv(facts, "PYTHON_EXEC") : NULL;
+    return python && *python ? python : facts->python;
+}
+
 /* The program with its interpreter: `train.py` and -m become python3 -u ... */
 static char **build_argv(const struct options *opt, const struct facts *facts)
 {
@@ -85,8 +136,8 @@ static char **build_argv(const struct options *opt, const struct facts *facts)
     while (opt->program[n])
         n++;
     char **argv = mem_alloc(n + 4, sizeof *argv);
-    if (opt->is_module || ends_with(opt->program[0], ".py")) {
-        argv[k++] = mem_strdup(facts->python);
+    if (runs_python(opt)) {
+        argv[k++] = mem_strdup(python_of(opt, facts));
         argv[k++] = mem_strdup("-u");
         if (opt->is_module)
             argv[k++] = mem_strdup("-m");
@@ -94,6 +145,42 @@ static char **build_argv(const struct options *opt, const struct facts *facts)
     for (size_t i = 0; i < n; i++)
         argv[k++] = mem_strdup(opt->program[i]);
     return argv;
+}
+
+static const char macro[] = "${local_rank}"; /* torchrun's, in arguments */
+
+static char *expand(const char *word, uint32_t local_rank)
+{
+    struct buf out;
+    buf_init(&out, 0);
+    for (const char *at; (at = strstr(word, macro)) != NULL; word = at + sizeof macro - 1) {
+        buf_add(&out, word, (size_t)(at - word));
+        buf_addf(&out, "%u", local_rank);
+    }
+    buf_adds(&out, word);
+    return buf_steal(&out);
+}
+
+/* The plan's argv with this worker's local rank in it; NULL if no argument asks for it. */
+static char **expand_argv(char *const *argv, uint32_t local_rank)
+{
+    size_t n = 0;
+    bool is_used = false;
+    for (; argv[n]; n++)
+        is_used = is_used || (n > 0 && strstr(argv[n], macro));
+    if (!is_used)
+        return NULL;
+    char **own = mem_alloc(n + 1, sizeof *own);
+    for (size_t i = 0; i < n; i++)
+        own[i] = i ? expand(argv[i], local_rank) : mem_strdup(argv[i]);
+    return own;
+}
+
+static void free_argv(char **argv)
+{
+    for (char **arg = argv; arg && *arg; arg++)
+        free(*arg);
+    free(argv);
 }
 
 static char *fact(const struct node_plan *plan, const struct facts *facts, uint32_t local_rank,
@@ -140,33 +227,51 @@ static int plan_wrap(struct node_plan *plan, const struct options *opt,
         if (!streams_is_wrapped(opt, w->rank))
             continue;
         const struct wrap_fields fields = {w->rank, i, facts->host, plan->order.job_id};
-        w->wrapped = wrap_build(opt->wrap, &fields, plan->argv);
+        w->wrapped = wrap_build(opt->wrap, &fields, w->argv ? w->argv : plan->argv);
     }
     return 0;
 }
 
 char *const *node_plan_argv(const struct node_plan *plan, uint32_t local_rank)
 {
-    char **wrapped = plan->workers[local_rank].wrapped;
-    return wrapped ? wrapped : plan->argv;
+    const struct worker_plan *w = &plan->workers[local_rank];
+    return w->wrapped ? w->wrapped : w->argv ? w->argv : plan->argv;
+}
+
+static int choose(const struct options *opt, const struct facts *facts, uint32_t n,
+                  struct node_plan *plan, struct err *e)
+{
+    plan->binding = opt->binding;
+    if (node_plan_resolve(opt, facts, (int)n, &plan->choice, e) == 0)
+        return 0;
+    if (!may_unbind(opt, plan->choice.error))
+        return -1;
+    plan->is_unbound = true;
+    plan->binding = BINDING_NONE;
+    return resolve(opt, facts, (int)n, BINDING_NONE, &plan->choice, e);
 }
 
 struct node_plan *node_plan_build(const struct options *opt, const struct facts *facts,
                                   const struct order *order, struct err *e)
 {
     struct node_plan *plan = mem_alloc(1, sizeof *plan);
-    if (node_plan_resolve(opt, facts, (int)order->nworkers, &plan->choice, e) < 0) {
+    if (choose(opt, facts, order->nworkers, plan, e) < 0) {
         free(plan);
         return NULL;
     }
     plan->order = *order;
     plan->order.job_id = mem_strdup(order->job_id);
     plan->order.master_addr = mem_strdup(order->master_addr);
-    plan->binding = opt->binding;
+    plan->role = mem_strdup(opt->role ? opt->role : "default");
+    plan->scheduler_env = opt->scheduler_env;
+    plan->layout = opt->torchrun.is_on ? LOG_LAYOUT_TORCHRUN : LOG_LAYOUT_RANK;
     plan->argv = build_argv(opt, facts);
     plan->workers = mem_alloc(order->nworkers, sizeof *plan->workers);
-    for (uint32_t i = 0; i < order->nworkers; i++)
+    for (uint32_t i = 0; i < order->nworkers; i++) {
         plan_worker(plan, facts, i);
+        if (opt->torchrun.is_on)
+            plan->workers[i].argv = expand_argv(plan->argv, i);
+    }
     if (cpu_plan_build(opt->cpu_bind, facts, plan, e) == 0
         && plan_wrap(plan, opt, facts, e) == 0)
         return plan;
@@ -184,12 +289,12 @@ void node_plan_free(struct node_plan *plan)
         free(plan->workers[i].gpu_index);
         free(plan->workers[i].cpus);
         wrap_free(plan->workers[i].wrapped);
+        free_argv(plan->workers[i].argv);
     }
     free(plan->workers);
     free(plan->omp_why);
-    for (char **arg = plan->argv; *arg; arg++)
-        free(*arg);
-    free(plan->argv);
+    free(plan->role);
+    free_argv(plan->argv);
     device_choice_fini(&plan->choice);
     free((char *)(uintptr_t)plan->order.job_id);
     free((char *)(uintptr_t)plan->order.master_addr);

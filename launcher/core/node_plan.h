@@ -9,6 +9,7 @@
 #include "launcher/core/device_select.h"
 #include "launcher/core/event.h"
 #include "launcher/core/facts.h"
+#include "launcher/core/log_paths.h"
 #include "launcher/core/options.h"
 
 struct worker_plan {
@@ -21,6 +22,7 @@ struct worker_plan {
     uint32_t omp_threads;                 /* its share of the cores, at least 1 */
     char **wrapped;                       /* argv with the words of --wrap; NULL = none */
     bool owns_terminal;                   /* its streams are the terminal that muster is on */
+    char **argv; /* its own, where it differs from the plan's; else NULL */
 };
 
 /* All text is owned by the plan. */
@@ -29,6 +31,10 @@ struct node_plan {
     enum binding binding;
     char **argv; /* the program as it will be executed, interpreter included; NULL-terminated */
     struct worker_plan *workers; /* order.nworkers of them */
+    char *role;
+    enum scheduler_env scheduler_env;
+    enum log_layout layout;
+    bool is_unbound; /* torchrun's way with more workers than GPUs: the binding became none */
     struct device_choice choice;
     unsigned cpu_warnings; /* PLACEMENT_ bits */
     char *omp_why;         /* one line: how local rank 0's omp_threads came about */
@@ -50,8 +56,8 @@ const struct inventory *node_plan_inventory(const struct facts *facts);
 int node_plan_resolve(const struct options *opt, const struct facts *facts, int n,
                       struct device_choice *choice, struct err *e);
 
-/* How many workers this node would run if the command line gives no number: its units; 0 if
- * there is no GPU. 0, or -1 with ERR_GPU_REQUEST. */
+/* How many workers this node would run: nproc, or its units, or its CPUs, as nproc_source says.
+ * 0, or -1 with ERR_GPU_REQUEST. */
 int node_plan_slots(const struct options *opt, const struct facts *facts, uint32_t *slots,
                     struct err *e);
 

@@ -27,6 +27,9 @@
     X(OUTPUT_LOST, WARN,                                                                       \
       "standard output is not being read; what was still to be written is lost")               \
     X(GPUS, WARN, "{text}")                                                                    \
+    X(UNBOUND, WARN,                                                                           \
+      "{number} workers on this node, more than visible GPUs: CUDA_VISIBLE_DEVICES stays as "  \
+      "it is, the program has to share them")                                                  \
     X(CPU_EMPTY, WARN,                                                                         \
       "W_CPU_EMPTY: muster may use no CPU near the GPU of some workers; they stay unbound")    \
     X(CPU_FEW, WARN,                                                                           \

@@ -59,6 +59,40 @@ static int set_number(struct options *opt, const struct row *row, const char *wh
     return 0;
 }
 
+static const char *const nproc_sources[] = {
+    [NPROC_GPUS] = "gpu", [NPROC_CPUS] = "cpu", [NPROC_AUTO] = "auto"};
+
+static int set_nproc(struct options *opt, const char *where, const char *text, struct err *e)
+{
+    uint64_t n = 0;
+    for (int i = 0; i <= NPROC_AUTO; i++) {
+        if (strcmp(text, nproc_sources[i]) != 0)
+            continue;
+        opt->nproc = 0;
+        opt->nproc_source = (enum nproc_source)i;
+        return 0;
+    }
+    if (str_parse_u64(str_from(text), 1, WORKERS_MAX, &n) < 0)
+        return bad_value(e, where, text, "a number from 1 to 4096, gpu, cpu or auto");
+    opt->nproc = (uint32_t)n;
+    return 0;
+}
+
+static const char *const scheduler_envs[] = {[SCHEDULER_ENV_AUTO] = "auto",
+                                             [SCHEDULER_ENV_KEEP] = "keep",
+                                             [SCHEDULER_ENV_HIDE] = "hide"};
+
+static int set_scheduler_env(enum scheduler_env *at, const char *where, const char *text,
+                             struct err *e)
+{
+    for (int i = 0; i <= SCHEDULER_ENV_HIDE; i++)
+        if (strcmp(text, scheduler_envs[i]) == 0) {
+            *at = (enum scheduler_env)i;
+            return 0;
+        }
+    return bad_value(e, where, text, "auto, keep or hide");
+}
+
 static int set_text(const char **at, const struct row *row, const char *where, const char *text,
                     struct err *e)
 {
@@ -174,6 +208,8 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
     case VALUE_FLAG:
         return str_parse_bool(str_from(text), at) < 0 ? bad_value(e, where, text, "yes or no")
                                                       : 0;
+    case VALUE_NPROC:
+        return set_nproc(opt, where, text, e);
     case VALUE_COUNT:
     case VALUE_NUMBER:
     case VALUE_PORT:
@@ -227,6 +263,8 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
     case VALUE_STACK_TOOL:
         return set_if(is_stack_tool(text), at, where, text,
                       "one of auto, py-spy, eu-stack, gdb, none", e);
+    case VALUE_SCHEDULER_ENV:
+        return set_scheduler_env(at, where, text, e);
     case VALUE_CPU_BIND: {
         struct cpu_request request;
         if (cpu_request_parse(str_from(text), &request) < 0)
@@ -397,7 +435,15 @@ static int from_variable(struct options *opt, const struct row *row,
     return set_value(opt, row, variable, text, e);
 }
 
-static int parse_environment(const char *const *environment, struct options *opt, struct err *e)
+int options_set(struct options *opt, enum option_id id, enum option_origin origin,
+                const char *where, const char *text, struct err *e)
+{
+    opt->origin[id] = origin;
+    return set_value(opt, &rows[id], where, text, e);
+}
+
+int options_parse_environment(const char *const *environment, bool has_pet, struct options *opt,
+                              struct err *e)
 {
     struct buf name;
     buf_init(&name, 0);
@@ -407,7 +453,7 @@ static int parse_environment(const char *const *environment, struct options *opt
         if (options_env_name((enum option_id)i, &name))
             rc = from_variable(opt, &rows[i], environment, buf_str(&name), ORIGIN_ENVIRONMENT,
                                e);
-        if (rc == 0 && rows[i].pet)
+        if (rc == 0 && has_pet && rows[i].pet)
             rc = from_variable(opt, &rows[i], environment, rows[i].pet, ORIGIN_PET, e);
     }
     buf_fini(&name);
@@ -501,21 +547,28 @@ int options_parse(char *const *args, const char *const *environment, struct opti
     return options_parse_command(OPTIONS_RUN, args, environment, opt, e);
 }
 
+void options_init(struct options *opt)
+{
+    *opt = (struct options){
+        .grace_ms = 25000,
+        .prefix = "auto",
+        .restart_delay_ms = RESTART_DELAY_MS,
+        .restart_delay_max_ms = RESTART_DELAY_MAX_MS,
+        .nnodes_min = 1,
+        .nnodes_max = 1,
+        .node_rank = -1,
+        .join_timeout_ms = 600000,
+        .last_call_ms = 30000,
+        .beat_ms = 2000,
+        .beats_missed = 5,
+    };
+}
+
 int options_parse_command(enum option_command command, char *const *args,
                           const char *const *environment, struct options *opt, struct err *e)
 {
-    *opt = (struct options){.grace_ms = 25000,
-                            .prefix = "auto",
-                            .restart_delay_ms = RESTART_DELAY_MS,
-                            .restart_delay_max_ms = RESTART_DELAY_MAX_MS,
-                            .is_plan = command == OPTIONS_PLAN,
-                            .nnodes_min = 1,
-                            .nnodes_max = 1,
-                            .node_rank = -1,
-                            .join_timeout_ms = 600000,
-                            .last_call_ms = 30000,
-                            .beat_ms = 2000,
-                            .beats_missed = 5};
+    options_init(opt);
+    opt->is_plan = command == OPTIONS_PLAN;
     for (; *args && **args == '-' && (*args)[1]; args++) {
         if (strcmp(*args, "--") == 0) {
             args++;
@@ -526,7 +579,7 @@ int options_parse_command(enum option_command command, char *const *args,
             return -1;
     }
     opt->program = *args ? args : NULL;
-    if (!opt->is_help && parse_environment(environment, opt, e) < 0)
+    if (!opt->is_help && options_parse_environment(environment, true, opt, e) < 0)
         return -1;
     return opt->is_help ? 0 : check_command(command, opt, e);
 }
@@ -562,6 +615,11 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
     case VALUE_FLAG:
         buf_adds(out, *(const bool *)at ? "yes" : "no");
         return;
+    case VALUE_NPROC:
+        if (!opt->nproc && opt->origin[id] != ORIGIN_DEFAULT)
+            buf_adds(out, nproc_sources[opt->nproc_source]);
+        number_format(opt->nproc, false, out);
+        return;
     case VALUE_COUNT:
         number_format(*(const uint32_t *)at, false, out);
         return;
@@ -589,6 +647,9 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
     case VALUE_RANK:
     case VALUE_INPUT:
         buf_adds(out, *(const char *const *)at ? *(const char *const *)at : "");
+        return;
+    case VALUE_SCHEDULER_ENV:
+        buf_adds(out, scheduler_envs[*(const enum scheduler_env *)at]);
         return;
     case VALUE_BINDING:
         buf_adds(out, binding_name(*(const enum binding *)at));
@@ -624,7 +685,7 @@ void options_origin_format(const struct options *opt, enum option_id id, struct 
         buf_adds(out, "default");
         return;
     case ORIGIN_PET:
-        buf_adds(out, rows[id].pet);
+        buf_adds(out, rows[id].pet ? rows[id].pet : "a PET_ variable");
         return;
     case ORIGIN_ENVIRONMENT:
         options_env_name(id, out);

@@ -16,36 +16,39 @@
 #include "launcher/core/device_select.h"
 
 enum option_type {
-    VALUE_FLAG,       /* bool */
-    VALUE_COUNT,      /* uint32_t, 1 to 4096 */
-    VALUE_NUMBER,     /* uint32_t, from 0 */
-    VALUE_PORT,       /* uint16_t, 1 to 65535 */
-    VALUE_DURATION,   /* uint64_t in ms */
-    VALUE_SIZE,       /* uint64_t in bytes */
-    VALUE_TEXT,       /* const char *, not empty */
-    VALUE_TEMPLATE,   /* const char *, of prefix.h */
-    VALUE_RANKS,      /* const char *, of rank_set.h */
-    VALUE_STREAMS,    /* const char *, a stream map of rank_set.h */
-    VALUE_CODES,      /* const char *, exit codes as rank_set.h takes ranks */
-    VALUE_WRAP,       /* const char *, of wrap.h */
-    VALUE_RANK,       /* const char *: a rank or "none" */
-    VALUE_INPUT,      /* const char *: a rank, "all" or "none" */
-    VALUE_BINDING,    /* enum binding */
-    VALUE_DIST,       /* enum dist */
-    VALUE_FORMAT,     /* enum gpu_format */
-    VALUE_CPU_BIND,   /* const char *, as cpu_request_parse takes it */
-    VALUE_NNODES,     /* uint32_t[2], "N" or "MIN:MAX" */
-    VALUE_NODE_RANK,  /* int32_t, from 0 */
-    VALUE_LIST,       /* struct text_list: one text each time it is given */
-    VALUE_NOTICE,     /* const char *, as notice_parse takes it */
-    VALUE_STACK_TOOL, /* const char *: auto, none or the name of a tool */
+    VALUE_FLAG,          /* bool */
+    VALUE_COUNT,         /* uint32_t, 1 to 4096 */
+    VALUE_NPROC,         /* a count for nproc, or a word for nproc_source */
+    VALUE_NUMBER,        /* uint32_t, from 0 */
+    VALUE_PORT,          /* uint16_t, 1 to 65535 */
+    VALUE_DURATION,      /* uint64_t in ms */
+    VALUE_SIZE,          /* uint64_t in bytes */
+    VALUE_TEXT,          /* const char *, not empty */
+    VALUE_TEMPLATE,      /* const char *, of prefix.h */
+    VALUE_RANKS,         /* const char *, of rank_set.h */
+    VALUE_STREAMS,       /* const char *, a stream map of rank_set.h */
+    VALUE_CODES,         /* const char *, exit codes as rank_set.h takes ranks */
+    VALUE_WRAP,          /* const char *, of wrap.h */
+    VALUE_RANK,          /* const char *: a rank or "none" */
+    VALUE_INPUT,         /* const char *: a rank, "all" or "none" */
+    VALUE_BINDING,       /* enum binding */
+    VALUE_DIST,          /* enum dist */
+    VALUE_FORMAT,        /* enum gpu_format */
+    VALUE_CPU_BIND,      /* const char *, as cpu_request_parse takes it */
+    VALUE_NNODES,        /* uint32_t[2], "N" or "MIN:MAX" */
+    VALUE_NODE_RANK,     /* int32_t, from 0 */
+    VALUE_LIST,          /* struct text_list: one text each time it is given */
+    VALUE_NOTICE,        /* const char *, as notice_parse takes it */
+    VALUE_STACK_TOOL,    /* const char *: auto, none or the name of a tool */
+    VALUE_SCHEDULER_ENV, /* enum scheduler_env */
 };
 
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
  * metavariable, help) */
 #define OPTION_TABLE(X)                                                                        \
-    X(NPROC, "nproc-per-node", 'n', true, "PET_NPROC_PER_NODE", COUNT, nproc, "N",             \
-      "workers on each node (default: one per visible GPU)")                                   \
+    X(NPROC, "nproc-per-node", 'n', true, "PET_NPROC_PER_NODE", NPROC, nproc, "N",             \
+      "workers on each node: a number, gpu (one per visible GPU; default), cpu (one per CPU "  \
+      "that muster may use) or auto (gpu, or cpu where there is none)")                        \
     X(GPUS, "gpus", 0, true, NULL, TEXT, gpus, "LIST",                                         \
       "which GPUs: positions in CUDA_VISIBLE_DEVICES (0,2 or 0-3), GPU-UUIDs or their first "  \
       "digits, all, none")                                                                     \
@@ -173,6 +176,11 @@ enum option_type {
       "refuse to meet other nodes without --secret-file")                                      \
     X(JOIN_TIMEOUT, "join-timeout", 0, true, NULL, DURATION, join_timeout_ms, "TIME",          \
       "from the first node that comes to the last (default 600s)")                             \
+    X(ROLE, "role", 0, true, "PET_ROLE", TEXT, role, "NAME",                                   \
+      "label of the workers, their ROLE_NAME (default: default)")                              \
+    X(SCHEDULER_ENV, "scheduler-env", 0, true, NULL, SCHEDULER_ENV, scheduler_env, "HOW",      \
+      "variables by which Slurm, MPI and others number their tasks: hide them from workers, "  \
+      "keep them, or auto (default: keep Slurm's where they agree with the worker's ranks)")   \
     X(MASTER_PORT, "master-port", 0, true, "PET_MASTER_PORT", PORT, master_port, "PORT",       \
       "port of the rendezvous store (default: any free one)")                                  \
     X(MODULE, "module", 'm', false, "PET_MODULE", FLAG, is_module, NULL,                       \
@@ -201,8 +209,30 @@ struct text_list {
     uint32_t n;
 };
 
+/* Where a number of workers that is not given comes from. */
+enum nproc_source { NPROC_GPUS, NPROC_CPUS, NPROC_AUTO };
+
+/* What workers get of an outer launcher's task identity. */
+enum scheduler_env { SCHEDULER_ENV_AUTO, SCHEDULER_ENV_KEEP, SCHEDULER_ENV_HIDE };
+
+/* How the program is executed. */
+enum interpreter {
+    INTERPRETER_BY_NAME, /* Python for *.py and modules, else directly */
+    INTERPRETER_PYTHON,
+    INTERPRETER_NONE
+};
+
 /* Whether the rendezvous endpoint is on this machine, as the user says. */
 enum is_host { IS_HOST_UNKNOWN, IS_HOST_NO, IS_HOST_YES };
+
+/* What only torchrun's command line can ask for. Text is borrowed. */
+struct torchrun_extra {
+    bool is_on;              /* the command line was torchrun's */
+    const char *prefix;      /* template of lines that are shown and filed; not empty */
+    const char *local_ranks; /* whose lines are shown, by local rank; NULL = all */
+    const char *filters[2];  /* of stdout and stderr: words of filtered_*.log; NULL = none */
+    const char *shell;       /* print completions for this shell; NULL = no */
+};
 
 /* Text members are borrowed from argv or the environment. */
 struct options {
@@ -234,6 +264,11 @@ struct options {
     bool require_secret;
     bool is_module, is_verbose, is_help, is_json;
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
+    enum nproc_source nproc_source; /* while nproc is 0 */
+    enum interpreter interpreter;
+    enum scheduler_env scheduler_env;
+    const char *role;     /* label of the group; NULL = "default" */
+    uint64_t end_signals; /* bit N: signal N ends the job, besides those that always do */
 
     /* Several nodes. */
     const char *hostfile, *hosts, *include, *exclude; /* NULL = not given; likewise below */
@@ -248,10 +283,24 @@ struct options {
     uint32_t beats_missed;                  /* so many without one: lost */
     enum is_host is_host;
 
+    struct torchrun_extra torchrun;
     enum option_origin origin[OPTION_ID_COUNT];
 
     char *const *program; /* the program's argv, NULL-terminated; NULL if none was given */
 };
+
+/* The defaults of every option, no program. */
+void options_init(struct options *opt);
+
+/* Sets what no command line has set (origin ORIGIN_DEFAULT) from MUSTER_* variables, and from
+ * PET_* where has_pet. 0, or -1 with ERR_USAGE that names the variable. */
+int options_parse_environment(const char *const *environment, bool has_pet, struct options *opt,
+                              struct err *e);
+
+/* Sets one option from its text, as the command line would; where: how the user spelled it,
+ * for messages. 0, or -1 with ERR_USAGE. */
+int options_set(struct options *opt, enum option_id id, enum option_origin origin,
+                const char *where, const char *text, struct err *e);
 
 /* Fills opt with args, then what they leave open with MUSTER_*, PET_*, defaults (without
  * program and subcommand name; NULL-terminated). 0, or -1 with ERR_USAGE: names the word, what

@@ -10,9 +10,15 @@ static const char private_dir[] = "(a private folder)";
 
 char *plan_log_dir(const struct options *opt, const struct node_plan *plan)
 {
-    return opt->log_dir ? mem_printf("%s/%s/%u", opt->log_dir, plan->order.job_id,
-                                     plan->order.generation)
-                        : NULL;
+    if (!opt->log_dir)
+        return NULL;
+    struct buf path;
+    buf_init(&path, 0);
+    buf_addf(&path, "%s/", opt->log_dir);
+    log_job_name_format(plan->order.job_id, &path);
+    buf_adds(&path, plan->layout == LOG_LAYOUT_TORCHRUN ? "_(random)/" : "/");
+    log_attempt_format(plan->layout, plan->order.generation, 0, &path);
+    return buf_steal(&path);
 }
 
 static bool is_inherited(const struct facts *facts, const char *entry)

@@ -37,8 +37,9 @@ void plan_env_init(struct plan_env *env, const struct options *opt, const struct
                    const struct node_plan *plan, const char *log_dir);
 void plan_env_fini(struct plan_env *env);
 
-/* Folder of an attempt's log files as `run` makes it, LOG-DIR/JOB/0; NULL without --log-dir.
- * Free with free(). A folder of that job that exists already gives run's a number behind it. */
+/* Folder of an attempt's log files as `run` makes it, LOG-DIR/JOB/0 (torchrun's layout:
+ * LOG-DIR/JOB_(random)/attempt_0); NULL without --log-dir. Free with free(). A folder of that
+ * job that exists already gives run's a number behind it. */
 char *plan_log_dir(const struct options *opt, const struct node_plan *plan);
 
 #endif

@@ -126,8 +126,11 @@ static void add_head(const struct plan_view *v, struct buf *out)
     else
         buf_adds(out, "any free port\n");
     char *dir = plan_log_dir(v->opt, v->plan);
+    bool is_torchrun = v->plan->layout == LOG_LAYOUT_TORCHRUN;
     if (dir)
-        buf_addf(out, "logs      %s/rank-<rank>.out and .err\n", dir);
+        buf_addf(out, "logs      %s/%s\n", dir,
+                 is_torchrun ? "<local rank>/stdout.log and stderr.log"
+                             : "rank-<rank>.out and .err");
     free(dir);
 }
 

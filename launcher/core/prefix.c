@@ -83,3 +83,70 @@ void prefix_format(const char *template, const struct prefix_fields *fields, str
     if (fields->has_colour)
         buf_adds(out, "\033[0m");
 }
+
+/* ---- torchrun's templates ---- */
+
+enum macro { MACRO_ROLE_NAME, MACRO_LOCAL_RANK, MACRO_RANK, MACRO_HOSTNAME, MACRO_COUNT };
+
+static const char *const macros[] = {
+    [MACRO_ROLE_NAME] = "role_name",
+    [MACRO_LOCAL_RANK] = "local_rank",
+    [MACRO_RANK] = "rank",
+    [MACRO_HOSTNAME] = "hostname",
+};
+static_assert(sizeof macros / sizeof macros[0] == MACRO_COUNT, "one name a macro");
+
+static const char name_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "0123456789_";
+
+/* The known macro behind the "$" that p points to, and how long it is with all its marks. */
+static enum macro macro_at(const char *p, size_t *n)
+{
+    bool is_braced = p[1] == '{';
+    struct str name = {p + 1 + is_braced, 0};
+    name.n = strspn(name.p, name_chars);
+    *n = 1 + name.n + 2u * is_braced;
+    if (is_braced && name.p[name.n] != '}')
+        return MACRO_COUNT;
+    int i = 0;
+    while (i < MACRO_COUNT && !str_eq(name, macros[i]))
+        i++;
+    return (enum macro)i;
+}
+
+static void macro_format(enum macro macro, const struct prefix_fields *f, const char *role,
+                         struct buf *out)
+{
+    switch (macro) {
+    case MACRO_ROLE_NAME:
+        buf_adds(out, role);
+        return;
+    case MACRO_LOCAL_RANK:
+        buf_addf(out, "%u", f->local_rank);
+        return;
+    case MACRO_RANK:
+        buf_addf(out, "%u", f->rank);
+        return;
+    case MACRO_HOSTNAME:
+        buf_adds(out, f->host);
+        return;
+    case MACRO_COUNT:
+        return;
+    }
+}
+
+void prefix_dollar_format(const char *template, const struct prefix_fields *fields,
+                          const char *role, struct buf *out)
+{
+    while (*template) {
+        size_t n = 1;
+        enum macro macro = *template == '$' ? macro_at(template, &n) : MACRO_COUNT;
+        if (macro != MACRO_COUNT) {
+            macro_format(macro, fields, role, out);
+            template += n;
+        } else {
+            buf_addc(out, *template);
+            template += template[0] == '$' && template[1] == '$' ? 2 : 1;
+        }
+    }
+}

@@ -29,4 +29,9 @@ bool prefix_has_time(const char *template);
 
 void prefix_format(const char *template, const struct prefix_fields *fields, struct buf *out);
 
+/* torchrun's templates (Python's string.Template, unknown names stay): $name or ${name} of
+ * role_name, local_rank, rank and hostname; "$$" is "$". Without colour. */
+void prefix_dollar_format(const char *template, const struct prefix_fields *fields,
+                          const char *role, struct buf *out);
+
 #endif

@@ -10,9 +10,19 @@ static unsigned named(const char *map, uint32_t local_rank)
     return map ? stream_map_get(map, local_rank) : 0;
 }
 
+/* torchrun's way to say: no files at all. */
+static bool is_without_files(const struct options *opt)
+{
+    return opt->torchrun.is_on && opt->log_dir && strcmp(opt->log_dir, "/dev/null") == 0;
+}
+
 unsigned streams_shown(const struct options *opt, uint32_t rank, uint32_t local_rank)
 {
     if (opt->only_ranks && !rank_set_has(opt->only_ranks, rank))
+        return 0;
+    if (is_without_files(opt))
+        return STREAM_BOTH;
+    if (opt->torchrun.local_ranks && !rank_set_has(opt->torchrun.local_ranks, local_rank))
         return 0;
     /* tee wins: it asks for both */
     return STREAM_BOTH & ~(named(opt->redirects, local_rank) & ~named(opt->tee, local_rank));
@@ -20,9 +30,9 @@ unsigned streams_shown(const struct options *opt, uint32_t rank, uint32_t local_
 
 unsigned streams_logged(const struct options *opt, uint32_t local_rank)
 {
-    if (!opt->log_dir)
+    if (is_without_files(opt) || (!opt->log_dir && !opt->torchrun.is_on))
         return 0;
-    if (!opt->redirects && !opt->tee)
+    if (!opt->torchrun.is_on && !opt->redirects && !opt->tee)
         return STREAM_BOTH;
     return named(opt->redirects, local_rank) | named(opt->tee, local_rank);
 }
@@ -30,6 +40,13 @@ unsigned streams_logged(const struct options *opt, uint32_t local_rank)
 static bool is_word(const char *text, const char *word)
 {
     return text && strcmp(text, word) == 0;
+}
+
+unsigned streams_prefixed(const struct options *opt, uint32_t local_rank)
+{
+    if (!opt->torchrun.is_on)
+        return STREAM_BOTH;
+    return is_without_files(opt) ? 0 : named(opt->tee, local_rank);
 }
 
 /* The rank that reads; false: none does alone. */

@@ -14,8 +14,14 @@
 unsigned streams_shown(const struct options *opt, uint32_t rank, uint32_t local_rank);
 
 /* STREAM_ bits of what is written to files: with --log-dir all, or what --tee and --redirects
- * name if one of them is given. */
+ * name if one of them is given. On torchrun's command line what those name, with or without
+ * --log-dir; nothing if that is /dev/null, which also undoes --redirects. */
 unsigned streams_logged(const struct options *opt, uint32_t local_rank);
+
+/* STREAM_ bits of the lines that get the prefix: all; on torchrun's command line those of
+ * --tee.
+ */
+unsigned streams_prefixed(const struct options *opt, uint32_t local_rank);
 
 /* Whether a rank has muster's standard input as its own; false with --stdin all. */
 bool streams_reads_input(const struct options *opt, uint32_t rank);

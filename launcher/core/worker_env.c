@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "launcher/core/options.h"
+#include "launcher/core/torchrun_options.h"
 #include "rendezvous/contract.h"
 
 enum variable {
@@ -55,6 +57,54 @@ bool worker_env_is_hidden(const char *variable)
     return false;
 }
 
+/* ---- an outer launcher's task identity ---- */
+
+/* Ours or torchrun's, whoever wrote them: they are written anew. */
+static bool is_own_name(const char *entry)
+{
+    return strncmp(entry, "TORCHELASTIC_", 13) == 0 || strncmp(entry, "RANK=", 5) == 0
+           || strncmp(entry, "LOCAL_RANK=", 11) == 0 || strncmp(entry, "NODE_RANK=", 10) == 0;
+}
+
+/* Whether an inherited number is absent or what the one worker of this node has. */
+static bool agrees(const struct facts *facts, const char *name, uint32_t value)
+{
+    const char *text = facts_getenv(facts, name);
+    uint64_t v;
+    return !text || (str_parse_u64(str_from(text), 0, UINT32_MAX, &v) == 0 && v == value);
+}
+
+/* With several workers one set of numbers cannot be right for all. */
+static bool has_slurm_right(const struct facts *facts, const struct node_plan *plan)
+{
+    const struct order *o = &plan->order;
+    return o->nworkers == 1 && facts_getenv(facts, "SLURM_PROCID")
+           && agrees(facts, "SLURM_PROCID", o->first_rank) && agrees(facts, "SLURM_LOCALID", 0)
+           && agrees(facts, "SLURM_NODEID", o->node_rank)
+           && agrees(facts, "SLURM_NTASKS", o->world_size)
+           && agrees(facts, "SLURM_NPROCS", o->world_size);
+}
+
+/* PMI's descriptors end with muster, so its variables never agree. */
+static bool is_kept(const struct facts *facts, const struct node_plan *plan, const char *entry)
+{
+    switch (plan->scheduler_env) {
+    case SCHEDULER_ENV_AUTO:
+        return strncmp(entry, "SLURM_", 6) == 0 && has_slurm_right(facts, plan);
+    case SCHEDULER_ENV_KEEP:
+        return !is_own_name(entry);
+    case SCHEDULER_ENV_HIDE:
+        return false;
+    }
+    return false;
+}
+
+/* Meant for this muster, under either name. */
+static bool is_option(const char *entry)
+{
+    return options_is_fallback(entry) || torchrun_options_is_variable(entry);
+}
+
 static int find_variable(const char *entry)
 {
     size_t len = strcspn(entry, "=");
@@ -62,6 +112,12 @@ static int find_variable(const char *entry)
         if (strncmp(entry, variables[i].name, len) == 0 && variables[i].name[len] == '\0')
             return i;
     return -1;
+}
+
+static bool is_passed_on(const struct facts *facts, const struct node_plan *plan,
+                         const char *entry)
+{
+    return !is_option(entry) && (!worker_env_is_hidden(entry) || is_kept(facts, plan, entry));
 }
 
 struct worker_env *worker_env_new(const struct facts *facts, const struct node_plan *plan,
@@ -80,7 +136,7 @@ struct worker_env *worker_env_new(const struct facts *facts, const struct node_p
     for (size_t i = 0; i < n; i++) {
         const char *entry = facts->environment[i];
         int var = find_variable(entry);
-        bool is_passed = var < 0 ? !worker_env_is_hidden(entry) && !options_is_fallback(entry)
+        bool is_passed = var < 0 ? is_passed_on(facts, plan, entry)
                                  : variables[var].when == CONTRACT_UNSET
                                        || variables[var].when == CONTRACT_BINDING;
         if (var >= 0 && is_passed)
@@ -136,7 +192,7 @@ static bool add_value(const struct worker_env *env, const struct worker_plan *w,
     case VAR_CROSS_SIZE:
         return buf_addf(out, "%u", o->nnodes), true;
     case VAR_ROLE_NAME:
-        return buf_adds(out, "default"), true;
+        return buf_adds(out, plan->role), true;
     case VAR_MASTER_ADDR:
         return buf_adds(out, o->master_addr), true;
     case VAR_MASTER_PORT:
@@ -151,8 +207,10 @@ static bool add_value(const struct worker_env *env, const struct worker_plan *w,
     case VAR_TORCHELASTIC_USE_AGENT_STORE:
         return buf_adds(out, "True"), true;
     case VAR_TORCHELASTIC_ERROR_FILE:
-        return env->error_dir
-               && (buf_addf(out, "%s/rank-%u.error.json", env->error_dir, w->rank), true);
+        if (env->error_dir)
+            log_path_format(plan->layout, env->error_dir, LOG_KIND_ERROR_JSON, w->rank,
+                            w->local_rank, out);
+        return env->error_dir || plan->layout == LOG_LAYOUT_TORCHRUN; /* there it is empty */
     case VAR_CUDA_VISIBLE_DEVICES:
         return w->cvd && (buf_adds(out, w->cvd), true);
     case VAR_CUDA_DEVICE_ORDER:

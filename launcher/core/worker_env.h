@@ -27,7 +27,7 @@ void worker_env_set_notify(struct worker_env *env, const char *address);
 char *const *worker_env_build(struct worker_env *env, uint32_t local_rank);
 
 /* Whether an inherited variable identifies a task of an outer launcher and is hidden from
- * workers. */
+ * workers, unless --scheduler-env says otherwise. */
 bool worker_env_is_hidden(const char *variable);
 
 #endif

@@ -103,8 +103,13 @@ static int pipe_open(struct child *c, enum output_fd which, const struct child_s
     end->fd = fd;
     end->stream = output_stream_new(c->host->output, which, start->rank, c->local_rank,
                                     is_out ? start->log_out : start->log_err, !is_out);
-    if (!(start->shown & (is_out ? STREAM_OUT : STREAM_ERR)))
+    unsigned bit = is_out ? STREAM_OUT : STREAM_ERR;
+    if (!(start->shown & bit))
         output_stream_hide(end->stream);
+    if (start->bare & bit)
+        output_stream_bare(end->stream);
+    else if (start->filtered && start->filtered[which])
+        output_stream_filter(end->stream, start->filtered[which], start->filters[which]);
     return watch_start(c->host->watches, &end->watch, fd, on_readable, end, e);
 }
 

@@ -37,6 +37,9 @@ struct child_start {
     int pidfd, out, err;                /* owned by the child from here on */
     struct log_file *log_out, *log_err; /* NULL = none; likewise */
     unsigned shown;                     /* STREAM_ bits of what the output gets */
+    unsigned bare;                      /* STREAM_ bits of what has no prefix there */
+    struct log_file *const *filtered;   /* of both streams, as filters say; borrowed, or NULL */
+    const char *const *filters;         /* their words; likewise */
 };
 
 /* Owns what start names from here on, also on failure: then NULL with ERR_SYSTEM, and the

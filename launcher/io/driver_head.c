@@ -420,6 +420,7 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
         return -1;
     }
     signals_open(&d->signals, &d->loop, d, on_signal);
+    signals_add(&d->signals, opt->end_signals);
     uv_timer_init(&d->loop, &d->timer);
     d->timer.data = d;
     pump_init(&d->pump, &d->loop);

@@ -460,6 +460,9 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     struct log_file *logs[2];
     assert(d->exec_pipe.write >= 0); /* PREPARE comes before SPAWN, REAP after it */
     start.shown = streams_shown(d->opt, rank, local_rank);
+    start.bare = STREAM_BOTH & ~streams_prefixed(d->opt, local_rank);
+    start.filtered = d->files.filtered;
+    start.filters = d->opt->torchrun.filters;
     if (job_files_open(&d->files, rank, streams_logged(d->opt, local_rank), logs, e) < 0)
         return -1;
     if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0
@@ -697,6 +700,8 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
                                          .is_full = up->is_full ? is_way_full : NULL};
     const struct output_style style = output_style_of(opt, facts);
     d->output = output_new(loop, &style, &events);
+    if (opt->torchrun.is_on)
+        output_use_dollars(d->output, opt->role);
     log_set_sink(on_log, d->output);
     d->host = (struct child_host){
         .output = d->output,
@@ -723,6 +728,7 @@ static void maybe_finish(struct driver_node *d)
         return;
     if (d->dev_null >= 0)
         close(d->dev_null);
+    d->files.keeps_temp = d->is_stopping;
     job_files_fini(&d->files);
     findings_free(d->findings);
     worker_env_free(d->env);

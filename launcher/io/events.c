@@ -33,8 +33,10 @@ static int open_file(const char *path)
 struct events *events_open(uv_loop_t *loop, const char *path, const struct options *opt,
                            struct err *e)
 {
-    int fd =
-        strcmp(path, "-") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : open_file(path);
+    bool is_out = strcmp(path, "-") == 0, is_err = strcmp(path, "/dev/stderr") == 0;
+    int fd = is_out || is_err /* not opened again: that would empty a file */
+                 ? fcntl(is_out ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
+                 : open_file(path);
     if (fd < 0) {
         err_set(e, ERR_USAGE, "--events: cannot write %s: %s", path, strerror(errno));
         return NULL;

@@ -9,8 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
-#include "launcher/core/rank_set.h"
+#include "launcher/core/log_paths.h"
+#include "launcher/core/streams.h"
 
 enum { SAME_NAME_MAX = 1000, REMOVE_DESCRIPTORS = 8 };
 
@@ -39,16 +41,17 @@ static int make_parents(const char *path, struct err *e)
     return rc;
 }
 
-/* The job's id as the name of one folder: it may not lead out of the log folder. */
-static char *folder_name(const char *job_id)
+/* ROOT/JOB and what follows the id: nothing, or a mark and (if positive) a number. */
+static char *job_path(const char *root, const char *job_id, const char *mark, int number)
 {
-    char *name = mem_strdup(job_id);
-    if (*name == '.')
-        *name = '_';
-    for (char *p = name; *p; p++)
-        if (*p == '/')
-            *p = '_';
-    return name;
+    struct buf path;
+    buf_init(&path, 0);
+    buf_addf(&path, "%s/", root);
+    log_job_name_format(job_id, &path);
+    buf_adds(&path, mark);
+    if (*mark && number > 0)
+        buf_addf(&path, "%d", number);
+    return buf_steal(&path);
 }
 
 /* A folder of our own: logs of an earlier job with this name are kept. */
@@ -56,10 +59,7 @@ static int make_job_dir(struct job_files *f, const struct options *opt,
                         const struct order *order, struct err *e)
 {
     for (int i = 1; i < SAME_NAME_MAX; i++) {
-        char *name = folder_name(order->job_id);
-        char *path = i == 1 ? mem_printf("%s/%s", opt->log_dir, name)
-                            : mem_printf("%s/%s-%d", opt->log_dir, name, i);
-        free(name);
+        char *path = job_path(opt->log_dir, order->job_id, i == 1 ? "" : "-", i);
         if (make_parents(path, e) < 0) {
             free(path);
             return -1;
@@ -93,27 +93,141 @@ static int remove_below(const char *path, const struct stat *st, int type, struc
     return at->level ? remove_one(path, st, type, at) : 0;
 }
 
-static void make_temp_dir(struct job_files *f)
+static void make_temp_dir(struct job_files *f, const char *name)
 {
     const char *tmp = getenv("TMPDIR");
-    f->temp_dir = mem_printf("%s/muster-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    f->temp_dir = mem_printf("%s/%sXXXXXX", tmp && *tmp ? tmp : "/tmp", name);
     if (!mkdtemp(f->temp_dir)) { /* no tracebacks then; the job can do without */
         free(f->temp_dir);
         f->temp_dir = NULL;
     }
 }
 
+/* ---- torchrun's tree ---- */
+
+static bool has_streams(const struct options *opt, const struct order *order)
+{
+    for (uint32_t i = 0; i < order->nworkers; i++)
+        if (streams_logged(opt, i))
+            return true;
+    return false;
+}
+
+/* ROOT/<id>_<random>: a new one for each job. */
+static int make_random_dir(struct job_files *f, const struct options *opt,
+                           const struct order *order, struct err *e)
+{
+    if (!opt->log_dir && !f->temp_dir)
+        make_temp_dir(f, "torchelastic_");
+    const char *root = opt->log_dir ? opt->log_dir : f->temp_dir;
+    if (!root)
+        return has_streams(opt, order)
+                   ? err_set(e, ERR_USAGE,
+                             "no folder for the workers' files can be made in "
+                             "$TMPDIR; name one with --log-dir")
+                   : 0;
+    char *path = job_path(root, order->job_id, "_XXXXXX", 0);
+    int rc = make_parents(path, e);
+    if (rc == 0 && !mkdtemp(path))
+        rc = fail(path, errno, e);
+    if (rc == 0)
+        f->job_dir = path;
+    else
+        free(path);
+    return rc;
+}
+
+/* Nothing is deleted: a second attempt of the same number gets a name of its own. */
+static int make_attempt_dir(struct job_files *f, const struct order *order, struct err *e)
+{
+    struct buf path;
+    buf_init(&path, 0);
+    for (uint32_t again = 0; again < SAME_NAME_MAX; again++) {
+        buf_reset(&path);
+        buf_addf(&path, "%s/", f->job_dir);
+        log_attempt_format(f->layout, order->generation, again, &path);
+        if (mkdir(buf_str(&path), 0777) == 0) {
+            free(f->dir);
+            f->dir = buf_steal(&path);
+            return 0;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    int rc = fail(buf_str(&path), errno, e);
+    buf_fini(&path);
+    return rc;
+}
+
+static int make_worker_dirs(const struct job_files *f, uint32_t n, struct err *e)
+{
+    struct buf path;
+    buf_init(&path, 0);
+    int rc = 0;
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        buf_reset(&path);
+        if (log_worker_dir_format(f->layout, f->dir, i, &path))
+            rc = make_dir(buf_str(&path), e);
+    }
+    buf_fini(&path);
+    return rc;
+}
+
+static struct log_file *open_kind(const struct job_files *f, uint32_t rank, enum log_kind kind,
+                                  struct err *e)
+{
+    struct buf path;
+    buf_init(&path, 0);
+    log_path_format(f->layout, f->dir, kind, rank, rank - f->first_rank, &path);
+    struct log_file *log = log_file_open(buf_str(&path), f->log_size, e);
+    buf_fini(&path);
+    return log;
+}
+
+static int open_filtered(struct job_files *f, const struct options *opt, struct err *e)
+{
+    static const enum log_kind kinds[] = {LOG_KIND_FILTERED_OUT, LOG_KIND_FILTERED_ERR};
+    for (int i = 0; i < 2; i++) {
+        log_file_close(f->filtered[i]);
+        f->filtered[i] = NULL;
+        if (opt->torchrun.filters[i]
+            && !(f->filtered[i] = open_kind(f, f->first_rank, kinds[i], e)))
+            return -1;
+    }
+    return 0;
+}
+
+static int prepare_torchrun(struct job_files *f, const struct options *opt,
+                            const struct order *order, struct err *e)
+{
+    f->layout = LOG_LAYOUT_TORCHRUN;
+    if (opt->log_dir && strcmp(opt->log_dir, "/dev/null") == 0)
+        return 0;
+    if (!f->job_dir && make_random_dir(f, opt, order, e) < 0)
+        return -1;
+    if (!f->job_dir)
+        return 0;
+    if (make_attempt_dir(f, order, e) < 0 || make_worker_dirs(f, order->nworkers, e) < 0)
+        return -1;
+    return open_filtered(f, opt, e);
+}
+
+/* ---- all ---- */
+
 int job_files_prepare(struct job_files *f, const struct options *opt, const struct order *order,
                       struct err *e)
 {
+    f->first_rank = order->first_rank;
+    f->log_size = opt->log_size;
+    if (opt->torchrun.is_on)
+        return prepare_torchrun(f, opt, order, e);
     if (!opt->log_dir) {
         if (!f->temp_dir)
-            make_temp_dir(f);
+            make_temp_dir(f, "muster-");
         else if (order->generation) /* what an earlier one has said is not said by this */
             nftw(f->temp_dir, remove_below, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
         return 0;
     }
-    f->log_size = opt->log_size;
     if (!f->job_dir && make_job_dir(f, opt, order, e) < 0)
         return -1;
     free(f->dir);
@@ -125,22 +239,18 @@ int job_files_prepare(struct job_files *f, const struct options *opt, const stru
 
 const char *job_files_error_dir(const struct job_files *f)
 {
-    return f->dir ? f->dir : f->temp_dir;
+    return f->dir || f->layout == LOG_LAYOUT_TORCHRUN ? f->dir : f->temp_dir;
 }
 
 char *job_files_error_path(const struct job_files *f, uint32_t rank)
 {
     const char *dir = job_files_error_dir(f);
-    return dir ? mem_printf("%s/rank-%u.error.json", dir, rank) : NULL;
-}
-
-static struct log_file *open_one(const struct job_files *f, uint32_t rank, const char *suffix,
-                                 struct err *e)
-{
-    char *path = mem_printf("%s/rank-%u.%s", f->dir, rank, suffix);
-    struct log_file *log = log_file_open(path, f->log_size, e);
-    free(path);
-    return log;
+    if (!dir)
+        return NULL;
+    struct buf path;
+    buf_init(&path, 0);
+    log_path_format(f->layout, dir, LOG_KIND_ERROR_JSON, rank, rank - f->first_rank, &path);
+    return buf_steal(&path);
 }
 
 int job_files_open(const struct job_files *f, uint32_t rank, unsigned streams,
@@ -149,18 +259,35 @@ int job_files_open(const struct job_files *f, uint32_t rank, unsigned streams,
     logs[0] = logs[1] = NULL;
     if (!f->dir)
         return 0;
-    if (streams & STREAM_OUT && !(logs[0] = open_one(f, rank, "out", e)))
+    if (streams & STREAM_OUT && !(logs[0] = open_kind(f, rank, LOG_KIND_OUT, e)))
         return -1;
-    if (!(streams & STREAM_ERR) || (logs[1] = open_one(f, rank, "err", e)) != NULL)
+    if (!(streams & STREAM_ERR) || (logs[1] = open_kind(f, rank, LOG_KIND_ERR, e)) != NULL)
         return 0;
     log_file_close(logs[0]);
     logs[0] = NULL;
     return -1;
 }
 
+static int find_log(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    const char *name = path + at->base;
+    return type == FTW_F && st->st_size > 0 && strcmp(name, "error.json") != 0;
+}
+
+/* Whether somebody will want to read what is there. */
+static bool is_worth_keeping(const struct job_files *f)
+{
+    return f->keeps_temp && f->layout == LOG_LAYOUT_TORCHRUN
+           && nftw(f->temp_dir, find_log, REMOVE_DESCRIPTORS, FTW_PHYS) == 1;
+}
+
 void job_files_fini(struct job_files *f)
 {
-    if (f->temp_dir && rmdir(f->temp_dir) < 0) /* a worker left something in it */
+    log_file_close(f->filtered[0]);
+    log_file_close(f->filtered[1]);
+    if (f->temp_dir && is_worth_keeping(f))
+        log_info("node", "the workers' output is in %s", f->job_dir);
+    else if (f->temp_dir && rmdir(f->temp_dir) < 0) /* a worker left something in it */
         nftw(f->temp_dir, remove_one, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
     free(f->job_dir);
     free(f->dir);

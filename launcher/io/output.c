@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "launcher/core/dedupe.h"
+#include "launcher/core/line_words.h"
 #include "launcher/core/prefix.h"
 #include "launcher/core/turns.h"
 
@@ -49,7 +50,8 @@ struct sink {
 
 struct output {
     struct output_events events;
-    struct output_style style;
+    struct output_style style, bare; /* bare: the same without a prefix */
+    const char *role;                /* the prefix is torchrun's; NULL = it is not */
     uint32_t nshown, nstreams; /* workers that are shown, 0 = unknown; streams that are open */
     struct sink sinks[OUTPUT_FD_COUNT];
     struct sink *target[OUTPUT_FD_COUNT]; /* both the same after 2>&1: one queue, whole lines */
@@ -66,9 +68,12 @@ struct output_stream {
     const struct output_style *style;
     uint32_t rank, local_rank;
     enum output_fd fd;
-    char *host;           /* NULL = that of the style */
-    struct buf prefix;    /* as it was last made */
-    struct log_file *log; /* NULL = none */
+    char *host;              /* NULL = that of the style */
+    struct buf prefix;       /* as it was last made */
+    struct log_file *log;    /* NULL = none */
+    struct log_file *filter; /* where lines with words go, NULL = none */
+    const char *words;
+    struct line whole; /* for the filter: the unfinished line */
     bool is_hidden;
     bool keep_tail, has_cr; /* the last bytes shown ended with "\r" */
     bool is_new;            /* a line was ended by the bytes that have just come */
@@ -207,7 +212,8 @@ struct output *output_new(uv_loop_t *loop, const struct output_style *style,
     static const int fds[] = {[OUTPUT_OUT] = STDOUT_FILENO, [OUTPUT_ERR] = STDERR_FILENO};
     struct output *o = mem_alloc(1, sizeof *o);
     o->events = *events;
-    o->style = *style;
+    o->style = o->bare = *style;
+    o->bare.prefix = NULL;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
         bool is_second = i > 0 && is_same_file(fds[0], fds[i]);
         o->sinks[i].output = o;
@@ -222,6 +228,11 @@ struct output *output_new(uv_loop_t *loop, const struct output_style *style,
         turns_init(&o->sinks[i].turns, style->prefix ? TURNS_CUT_STREAMS : plain, true);
     }
     return o;
+}
+
+void output_use_dollars(struct output *o, const char *role)
+{
+    o->role = role;
 }
 
 static void maybe_finish(struct output *o)
@@ -329,7 +340,10 @@ static void prefix_make(struct output_stream *s)
     const struct prefix_fields fields = {s->rank, s->local_rank,
                                          s->host ? s->host : s->style->host, now,
                                          s->style->has_colour && s->sink->is_terminal};
-    prefix_format(s->style->prefix, &fields, &s->prefix);
+    if (s->output->role)
+        prefix_dollar_format(s->style->prefix, &fields, s->output->role, &s->prefix);
+    else
+        prefix_format(s->style->prefix, &fields, &s->prefix);
 }
 
 struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uint32_t rank,
@@ -340,6 +354,7 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
     s->sink = o->target[fd];
     turn_init(&s->turn, rank);
     line_init(&s->line);
+    line_init(&s->whole);
     s->log = log;
     s->keep_tail = keep_tail;
     buf_init(&s->tail, 0);
@@ -420,6 +435,33 @@ void output_stream_hide(struct output_stream *s)
     s->is_hidden = true;
 }
 
+void output_stream_bare(struct output_stream *s)
+{
+    s->style = &s->output->bare;
+    buf_reset(&s->prefix);
+}
+
+void output_stream_filter(struct output_stream *s, struct log_file *file, const char *words)
+{
+    s->filter = file;
+    s->words = words;
+}
+
+static void filter_line(void *ctx, const char *p, size_t n)
+{
+    struct output_stream *s = ctx;
+    if (!line_words_match(s->words, p, n))
+        return;
+    struct buf line;
+    buf_init(&line, 0);
+    buf_add(&line, buf_str(&s->prefix), s->prefix.len);
+    buf_add(&line, p, n);
+    if (p[n - 1] != '\n')
+        buf_addc(&line, '\n');
+    log_file_write(s->filter, buf_str(&line), line.len);
+    buf_fini(&line);
+}
+
 /* The time of what is about to be written. */
 static void stamp(struct output_stream *s)
 {
@@ -443,6 +485,8 @@ void output_stream_write(struct output_stream *s, const char *p, size_t n)
     bool had_part = s->line.part.len > 0;
     s->is_new = false;
     stamp(s);
+    if (s->filter)
+        line_feed(&s->whole, p, n, true, LINE_MAX_BYTES, filter_line, s);
     bool is_single = s->style->prefix || s->style->is_deduped;
     line_feed(&s->line, p, n, is_single, LINE_MAX_BYTES, emit, s);
     write_held(s->sink, false, s->now_ms);
@@ -467,6 +511,8 @@ void output_stream_end(struct output_stream *s)
     s->is_new = false;
     stamp(s);
     line_flush(&s->line, emit, s);
+    if (s->filter)
+        line_flush(&s->whole, filter_line, s);
     end_line(s);
     turns_leave(&s->sink->turns, &s->turn);
     if (--s->output->nstreams == 0)
@@ -476,6 +522,7 @@ void output_stream_end(struct output_stream *s)
         sink_flush(s->sink);
     log_file_close(s->log);
     line_fini(&s->line);
+    line_fini(&s->whole);
     buf_fini(&s->tail);
     buf_fini(&s->prefix);
     free(s->host);

@@ -45,6 +45,9 @@ struct output_style {
  */
 struct output *output_new(uv_loop_t *loop, const struct output_style *style,
                           const struct output_events *events);
+/* The prefix is one of torchrun's templates (prefix_dollar_format) from now on. role: borrowed.
+ * Before the first stream. */
+void output_use_dollars(struct output *o, const char *role);
 /* Asynchronous: frees itself once its handles are closed. What is still waiting is lost. */
 void output_close(struct output *o);
 
@@ -71,6 +74,11 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
 void output_stream_set_host(struct output_stream *s, const char *host);
 /* From now on its bytes go to its file and its tail alone. */
 void output_stream_hide(struct output_stream *s);
+/* Its lines are shown without prefix. Before the first write. */
+void output_stream_bare(struct output_stream *s);
+/* Whole lines that have one of the words go to file too, with their prefix. words: torchrun's
+ * "a,b" (",," is a comma); both are borrowed. */
+void output_stream_filter(struct output_stream *s, struct log_file *file, const char *words);
 /* The stream has ended: its last, unfinished line is written. Frees it. */
 void output_stream_end(struct output_stream *s);
 

@@ -6,6 +6,8 @@
  * workers. */
 static const char *prefix_of(const struct options *opt, const struct facts *facts)
 {
+    if (opt->torchrun.is_on) /* of the lines that --tee names */
+        return opt->tee ? opt->torchrun.prefix : NULL;
     if (strcmp(opt->prefix, "none") == 0)
         return NULL;
     if (strcmp(opt->prefix, "auto") != 0)

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "launcher/core/plan_env.h"
+#include "launcher/core/streams.h"
 
 static json_t *texts(char *const *list)
 {
@@ -61,13 +62,17 @@ static json_t *names(const char *const *entries, size_t n)
     return a;
 }
 
-static json_t *log_file(const char *dir, uint32_t rank, const char *suffix)
+static json_t *log_file(const struct plan_view *v, const char *dir, uint32_t r,
+                        enum log_kind kind)
 {
-    if (!dir)
+    unsigned stream = kind == LOG_KIND_OUT ? STREAM_OUT : STREAM_ERR;
+    if (!dir || !(streams_logged(v->opt, r) & stream))
         return json_null();
-    char *path = mem_printf("%s/rank-%u.%s", dir, rank, suffix);
-    json_t *j = json_text(path);
-    free(path);
+    struct buf path;
+    buf_init(&path, 0);
+    log_path_format(v->plan->layout, dir, kind, v->plan->workers[r].rank, r, &path);
+    json_t *j = json_text(buf_str(&path));
+    buf_fini(&path);
     return j;
 }
 
@@ -84,8 +89,8 @@ static json_t *worker(const struct plan_view *v, const struct plan_env *env, con
     json_object_set_new(o, "wrapped", w->wrapped ? texts(w->wrapped) : json_null());
     json_object_set_new(o, "owns_terminal", json_boolean(w->owns_terminal));
     json_object_set_new(o, "environment", environment(env, r));
-    json_object_set_new(o, "stdout", log_file(dir, w->rank, "out"));
-    json_object_set_new(o, "stderr", log_file(dir, w->rank, "err"));
+    json_object_set_new(o, "stdout", log_file(v, dir, r, LOG_KIND_OUT));
+    json_object_set_new(o, "stderr", log_file(v, dir, r, LOG_KIND_ERR));
     return o;
 }
 

@@ -15,6 +15,14 @@ static bool is_ignored(int signo)
     return sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+static void watch(struct signals *s, int signo)
+{
+    uv_signal_t *handle = &s->handles[s->nhandles++];
+    uv_signal_init(s->loop, handle);
+    handle->data = s;
+    uv_signal_start(handle, on_uv_signal, signo);
+}
+
 void signals_open(struct signals *s, uv_loop_t *loop, void *ctx,
                   void (*on_signal)(void *ctx, int signo))
 {
@@ -27,14 +35,25 @@ void signals_open(struct signals *s, uv_loop_t *loop, void *ctx,
     sigset_t none; /* whoever started us may have left signals blocked: they would never come */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    for (int i = 0; i < SIGNALS_MAX; i++) {
-        if (watched[i] != SIGCHLD && is_ignored(watched[i]))
-            continue;
-        uv_signal_t *handle = &s->handles[s->nhandles++];
-        uv_signal_init(loop, handle);
-        handle->data = s;
-        uv_signal_start(handle, on_uv_signal, watched[i]);
-    }
+    s->loop = loop;
+    for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++)
+        if (watched[i] == SIGCHLD || !is_ignored(watched[i]))
+            watch(s, watched[i]);
+}
+
+static bool is_watched(const struct signals *s, int signo)
+{
+    for (int i = 0; i < s->nhandles; i++)
+        if (s->handles[i].signum == signo)
+            return true;
+    return false;
+}
+
+void signals_add(struct signals *s, uint64_t set)
+{
+    for (int signo = 1; signo < 32 && s->nhandles < SIGNALS_MAX; signo++)
+        if (set >> signo & 1 && !is_watched(s, signo) && !is_ignored(signo))
+            watch(s, signo);
 }
 
 void signals_close(struct signals *s)

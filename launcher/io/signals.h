@@ -4,11 +4,12 @@
 
 #include <uv.h>
 
-enum { SIGNALS_MAX = 9 };
+enum { SIGNALS_MAX = 24 };
 
 struct signals {
     uv_signal_t handles[SIGNALS_MAX];
     int nhandles;
+    uv_loop_t *loop;
     void *ctx;
     void (*on_signal)(void *ctx, int signo);
 };
@@ -18,6 +19,9 @@ struct signals {
  * Caller's memory until the loop has ended. */
 void signals_open(struct signals *s, uv_loop_t *loop, void *ctx,
                   void (*on_signal)(void *ctx, int signo));
+
+/* Watches those of a set (bit N: signal N) that are not watched yet, after signals_open. */
+void signals_add(struct signals *s, uint64_t set);
 void signals_close(struct signals *s);
 
 #endif

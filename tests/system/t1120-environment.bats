@@ -223,3 +223,27 @@ W
   kill -TERM "$PID"
   end_within 20
 }
+
+@test "--role is the workers' ROLE_NAME" {
+  run_muster -n 2 --role trainer sh -c 'echo "$ROLE_NAME"'
+  expect_status 0
+  [[ $output == $'trainer\ntrainer' ]]
+  PET_ROLE=pet run_muster -n 1 sh -c 'echo "$ROLE_NAME"'
+  [[ $output == pet ]]
+}
+
+@test "--scheduler-env keeps or hides an outer launcher's numbers" {
+  export SLURM_PROCID=0 SLURM_NTASKS=1 SLURM_JOB_ID=7
+  local see='echo "${SLURM_PROCID-none} ${SLURM_JOB_ID-none}"'
+  run_muster -n 1 sh -c "$see"
+  [[ $output == "0 7" ]] # they agree
+  run_muster -n 2 sh -c "$see"
+  [[ $(uniq <<<"$output") == "none 7" ]]
+  run_muster -n 1 --scheduler-env hide sh -c "$see"
+  [[ $output == "none 7" ]]
+  run_muster -n 2 --scheduler-env keep sh -c "$see"
+  [[ $(uniq <<<"$output") == "0 7" ]]
+  run_muster -n 2 --scheduler-env never true
+  expect_status 2
+  expect_in "$stderr" "auto, keep or hide"
+}

@@ -161,6 +161,127 @@ static void without_a_place_there_is_none(void **state)
     unsetenv("TMPDIR");
 }
 
+/* The only folder there whose name begins so; NULL if there are none or several. */
+static char *only(const char *dir, const char *start)
+{
+    char *found = NULL;
+    int n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *entry; d && (entry = readdir(d)) != NULL;) {
+        if (strncmp(entry->d_name, start, strlen(start)) != 0)
+            continue;
+        free(found);
+        found = mem_printf("%s/%s", dir, entry->d_name);
+        n++;
+    }
+    if (d)
+        closedir(d);
+    if (n == 1)
+        return found;
+    free(found);
+    return NULL;
+}
+
+static bool has(const char *dir, const char *name)
+{
+    char *path = mem_printf("%s/%s", dir, name);
+    bool found = access(path, F_OK) == 0;
+    free(path);
+    return found;
+}
+
+static void torchruns_tree(void **state)
+{
+    (void)state;
+    char *dir = in_folder("t/logs");
+    const struct options opt = {
+        .log_dir = dir, .tee = "3", .torchrun = {.is_on = true, .filters = {"a", NULL}}};
+    struct order order = {.job_id = "job", .nworkers = 2, .first_rank = 4};
+    struct job_files files = {0}, other = {0};
+    struct log_file *logs[2];
+    assert_int_equal(job_files_prepare(&files, &opt, &order, &err), 0);
+    char *job = only(dir, "job_");
+    assert_non_null(job);
+    assert_int_equal(job_files_open(&files, 5, STREAM_OUT, logs, &err), 0);
+    assert_null(logs[1]);
+    log_file_close(logs[0]);
+    char *error = job_files_error_path(&files, 5);
+    assert_non_null(strstr(error, "/attempt_0/1/error.json"));
+    free(error);
+    assert_true(has(job, "attempt_0/0") && has(job, "attempt_0/1/stdout.log"));
+    assert_true(has(job, "attempt_0/filtered_stdout.log"));
+    assert_false(has(job, "attempt_0/1/stderr.log"));
+    assert_false(has(job, "attempt_0/filtered_stderr.log"));
+    /* a generation that cost no restart: nothing of the earlier one is deleted */
+    assert_int_equal(job_files_prepare(&files, &opt, &order, &err), 0);
+    assert_true(has(job, "attempt_0.1/0") && has(job, "attempt_0/1/stdout.log"));
+    order.generation = 1;
+    assert_int_equal(job_files_prepare(&files, &opt, &order, &err), 0);
+    assert_true(has(job, "attempt_1/0"));
+    assert_int_equal(job_files_prepare(&other, &opt, &order, &err), 0); /* the same id again */
+    assert_string_not_equal(other.job_dir, files.job_dir);
+    job_files_fini(&files);
+    job_files_fini(&other);
+    assert_true(has(job, "attempt_1/0"));
+    free(job);
+    free(dir);
+}
+
+static void torchruns_own_folder(void **state)
+{
+    (void)state;
+    setenv("TMPDIR", folder, 1);
+    const struct options opt = {.redirects = "1", .torchrun = {.is_on = true}};
+    const struct order order = {.job_id = "job", .nworkers = 1};
+    for (int keeps = 0; keeps < 2; keeps++) {
+        for (int writes = 0; writes < 2; writes++) {
+            struct job_files files = {0};
+            struct log_file *logs[2];
+            assert_int_equal(job_files_prepare(&files, &opt, &order, &err), 0);
+            char *dir = mem_strdup(files.temp_dir);
+            assert_non_null(strstr(dir, "/torchelastic_"));
+            assert_int_equal(job_files_open(&files, 0, STREAM_OUT, logs, &err), 0);
+            if (writes)
+                log_file_write(logs[0], "x", 1);
+            log_file_close(logs[0]);
+            files.keeps_temp = keeps;
+            job_files_fini(&files);
+            assert_int_equal(access(dir, F_OK) == 0, keeps && writes);
+            free(dir);
+        }
+    }
+    unsetenv("TMPDIR");
+}
+
+static void without_any_files(void **state)
+{
+    (void)state;
+    const struct options opt = {
+        .log_dir = "/dev/null", .tee = "3", .torchrun = {.is_on = true}};
+    const struct order order = {.job_id = "job", .nworkers = 1};
+    struct job_files files = {0};
+    assert_int_equal(job_files_prepare(&files, &opt, &order, &err), 0);
+    assert_null(job_files_error_dir(&files));
+    assert_null(job_files_error_path(&files, 0));
+    job_files_fini(&files);
+}
+
+static void no_place_for_what_was_asked_for(void **state)
+{
+    (void)state;
+    setenv("TMPDIR", "/no/such/folder", 1);
+    struct options opt = {.torchrun = {.is_on = true}};
+    const struct order order = {.job_id = "job", .nworkers = 1};
+    struct job_files files = {0};
+    assert_int_equal(job_files_prepare(&files, &opt, &order, &err), 0);
+    assert_null(job_files_error_dir(&files));
+    opt.tee = "3";
+    assert_int_equal(job_files_prepare(&files, &opt, &order, &err), -1);
+    assert_non_null(strstr(err.text, "--log-dir"));
+    job_files_fini(&files);
+    unsetenv("TMPDIR");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +290,10 @@ int main(void)
         cmocka_unit_test(what_cannot_be_made_is_named),
         cmocka_unit_test(without_logs_a_private_folder_that_goes),
         cmocka_unit_test(without_a_place_there_is_none),
+        cmocka_unit_test(torchruns_tree),
+        cmocka_unit_test(torchruns_own_folder),
+        cmocka_unit_test(without_any_files),
+        cmocka_unit_test(no_place_for_what_was_asked_for),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

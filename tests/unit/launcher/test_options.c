@@ -74,6 +74,34 @@ static void spellings(void **state)
     }
 }
 
+static void a_number_of_workers_may_be_a_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *pet, *text;
+        enum nproc_source source;
+    } rows[] = {
+        {"-n auto p", NULL, "auto", NPROC_AUTO},
+        {"-n cpu p", NULL, "cpu", NPROC_CPUS},
+        {"--nproc-per-node=gpu p", NULL, "gpu", NPROC_GPUS},
+        {"p", "PET_NPROC_PER_NODE=auto", "auto", NPROC_AUTO},
+        {"p", "PET_NPROC_PER_NODE=cpu", "cpu", NPROC_CPUS},
+        {"-n 4 -n cpu p", NULL, "cpu", NPROC_CPUS},
+        {"p", NULL, "", NPROC_GPUS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const environment[] = {rows[i].pet, NULL};
+        struct buf out;
+        buf_init(&out, 0);
+        assert_int_equal(parse_with(rows[i].line, environment), 0);
+        assert_int_equal(opt.nproc, 0);
+        assert_int_equal(opt.nproc_source, rows[i].source);
+        options_value_format(&opt, OPTION_NPROC, &out);
+        assert_string_equal(buf_str(&out), rows[i].text);
+        buf_fini(&out);
+    }
+}
+
 static void options_stop_at_the_program(void **state)
 {
     (void)state;
@@ -186,12 +214,12 @@ static void the_environment_stands_in(void **state)
 static void a_bad_fallback_counts_only_where_it_is_used(void **state)
 {
     (void)state;
-    static const char *const environment[] = {"MUSTER_GRACE=soon", "PET_NPROC_PER_NODE=auto",
+    static const char *const environment[] = {"MUSTER_GRACE=soon", "PET_NPROC_PER_NODE=some",
                                               NULL};
     assert_int_equal(parse_with("-n 1 p", environment), -1);
     assert_non_null(strstr(err.text, "MUSTER_GRACE: 'soon'"));
     assert_int_equal(parse_with("--grace 3 p", environment), -1);
-    assert_non_null(strstr(err.text, "PET_NPROC_PER_NODE: 'auto'"));
+    assert_non_null(strstr(err.text, "PET_NPROC_PER_NODE: 'some'"));
     assert_int_equal(parse_with("-n 1 --grace 3 p", environment), 0);
     assert_int_equal(parse_with("--help", environment), 0);
     assert_true(opt.is_help);
@@ -300,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(spellings),
+        cmocka_unit_test(a_number_of_workers_may_be_a_word),
         cmocka_unit_test(options_stop_at_the_program),
         cmocka_unit_test(values),
         cmocka_unit_test(bad_lines_say_what_is_wrong),

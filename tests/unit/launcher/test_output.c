@@ -574,6 +574,43 @@ static void nothing_is_shown_early_while_the_reader_waits(void **state)
     close(reader);
 }
 
+static void torchruns_prefix_and_filters(void **state)
+{
+    (void)state;
+    struct stage s;
+    int out, reader;
+    make(KIND_PIPE, &out, &reader);
+    open_stage(&s, out, reader, "[${role_name}${local_rank}]:");
+    output_use_dollars(s.output, "trainer");
+    char path[] = "/tmp/muster-test-XXXXXX";
+    close(mkstemp(path));
+    struct err e;
+    struct log_file *file = log_file_open(path, 0, &e);
+    struct output_stream *bare = stream(&s, 0), *tee = stream(&s, 1);
+    output_stream_bare(bare);
+    output_stream_filter(tee, file, "apple,pear");
+    say(bare, "plain apple\n");
+    say(tee, "an app");
+    say(tee, "le\nnothing\na pe");
+    output_stream_end(bare);
+    say(tee, "ar");
+    output_stream_end(tee);
+    take(&s);
+    assert_non_null(strstr(buf_str(&s.got), "plain apple\n"));
+    assert_null(strstr(buf_str(&s.got), "]:plain"));
+    assert_non_null(strstr(buf_str(&s.got), "[trainer1]:an apple\n[trainer1]:nothing\n"));
+    log_file_close(file);
+    char text[200] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(read(fd, text, sizeof text - 1) > 0);
+    close(fd);
+    unlink(path);
+    assert_string_equal(text, "[trainer1]:an apple\n[trainer1]:a pear\n");
+    close_stage(&s);
+    close(s.reader);
+    buf_fini(&s.got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -593,6 +630,7 @@ int main(void)
         cmocka_unit_test(nothing_is_shown_early_while_the_reader_waits),
         cmocka_unit_test(tails),
         cmocka_unit_test(a_log_file_has_the_bytes_as_they_are),
+        cmocka_unit_test(torchruns_prefix_and_filters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

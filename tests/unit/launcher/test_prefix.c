@@ -53,12 +53,37 @@ static void colours_differ_by_rank(void **state)
     buf_fini(&out);
 }
 
+static void torchruns_templates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *template, *text;
+    } rows[] = {
+        {"[${role_name}${local_rank}]:", "[trainer3]:"},
+        {"[rank${rank}]: ", "[rank12]: "},
+        {"$hostname:$rank.", "box:12."},
+        {"$ranks ${ranks} ${rank ${", "$ranks ${ranks} ${rank ${"},
+        {"$$rank $${rank} $$$rank $", "$rank ${rank} $12 $"},
+        {"{rank}", "{rank}"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct buf out;
+        buf_init(&out, 0);
+        const struct prefix_fields fields = {12, 3, "box", "", false};
+        prefix_dollar_format(rows[i].template, &fields, "trainer", &out);
+        assert_string_equal(buf_str(&out), rows[i].text);
+        buf_fini(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(templates),
         cmocka_unit_test(unknown_names_are_found),
         cmocka_unit_test(colours_differ_by_rank),
+        cmocka_unit_test(torchruns_templates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

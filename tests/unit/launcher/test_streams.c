@@ -64,6 +64,36 @@ static void where_output_goes(void **state)
     }
 }
 
+static void where_output_goes_in_torchruns_way(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *log_dir, *redirects, *tee, *local_ranks;
+        unsigned shown, logged, prefixed;
+    } rows[] = {
+        {NULL, NULL, NULL, NULL, 3, 0, 0},
+        {"d", NULL, NULL, NULL, 3, 0, 0}, /* only what is named goes to files */
+        {NULL, "3", NULL, NULL, 0, 3, 0},
+        {"d", "3", "3", NULL, 3, 3, 3},
+        {"d", "1", "2", NULL, 2, 3, 2},
+        {"d", "0:3", "1:1", NULL, 3, 1, 1},
+        {"d", NULL, "3", "0,2", 0, 3, 3}, /* not ours */
+        {NULL, NULL, NULL, "1", 3, 0, 0},
+        {"/dev/null", "3", "3", "0", 3, 0, 0}, /* no files, so nothing is redirected */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct options opt = {
+            .log_dir = rows[i].log_dir,
+            .redirects = rows[i].redirects,
+            .tee = rows[i].tee,
+            .torchrun = {.is_on = true, .local_ranks = rows[i].local_ranks},
+        };
+        assert_int_equal(streams_shown(&opt, 9, 1), rows[i].shown);
+        assert_int_equal(streams_logged(&opt, 1), rows[i].logged);
+        assert_int_equal(streams_prefixed(&opt, 1), rows[i].prefixed);
+    }
+}
+
 static void who_reads(void **state)
 {
     (void)state;
@@ -86,6 +116,7 @@ int main(void)
         cmocka_unit_test(rank_sets),
         cmocka_unit_test(stream_maps),
         cmocka_unit_test(where_output_goes),
+        cmocka_unit_test(where_output_goes_in_torchruns_way),
         cmocka_unit_test(who_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

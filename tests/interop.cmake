@@ -1,0 +1,15 @@
+# What torchrun's own tests check, of muster under that name: alone by default, beside a real torchrun (that of
+# MUSTER_TORCH_PYTHON, which takes seconds for each start) with the label interop.
+if(TARGET muster)
+  set(behaviours ${CMAKE_CURRENT_SOURCE_DIR}/interop/torchrun_behaviours.py --muster $<TARGET_FILE:muster>)
+  find_program(BEHAVIOURS_PYTHON python3 REQUIRED)
+  add_test(NAME system/torchrun_behaviours COMMAND ${BEHAVIOURS_PYTHON} ${behaviours})
+  set_tests_properties(system/torchrun_behaviours PROPERTIES LABELS system TIMEOUT 900)
+  if(MUSTER_TORCH_PYTHON)
+    get_filename_component(torch_bin ${MUSTER_TORCH_PYTHON} DIRECTORY)
+    if(EXISTS ${torch_bin}/torchrun)
+      add_test(NAME interop/torchrun_behaviours COMMAND ${MUSTER_TORCH_PYTHON} ${behaviours} --torchrun ${torch_bin}/torchrun)
+      set_tests_properties(interop/torchrun_behaviours PROPERTIES LABELS interop TIMEOUT 3600 RUN_SERIAL TRUE)
+    endif()
+  endif()
+endif()
