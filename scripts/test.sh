@@ -32,9 +32,9 @@ broken=() # steps that are no tests, yet failed
 
 test_packages() {
   echo libcmocka-dev libhwloc-dev bats python3 python3-venv git procps iproute2 tmux openssh-client util-linux
-  ((quick)) || echo clang clang-format-14 clang-tidy-14 shellcheck cppcheck codespell strace binutils
+  ((quick)) || echo clang clang-format-14 clang-tidy-14 shellcheck cppcheck codespell binutils
   ((quick)) || echo libclang-rt-14-dev llvm-14
-  echo python3-torch
+  echo python3-torch strace gdb valgrind
 }
 
 install() {

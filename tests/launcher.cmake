@@ -14,3 +14,14 @@ target_link_libraries(beater PRIVATE muster_flags)
 
 include(${CMAKE_CURRENT_LIST_DIR}/fuzz_target.cmake)
 muster_fuzz_target(link_wire ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_link_wire.c muster_core)
+
+# muster under valgrind, beside real workers. A sanitizer and valgrind exclude each other.
+if(NOT MUSTER_SANITIZE AND TARGET muster)
+  add_executable(pidfd_lend tools/pidfd_lend.c)
+  target_link_libraries(pidfd_lend PRIVATE muster_flags)
+  add_library(pidfd_preload MODULE tools/pidfd_preload.c)
+  target_link_libraries(pidfd_preload PRIVATE muster_flags ${CMAKE_DL_LIBS})
+  add_test(NAME valgrind/run COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/system/valgrind.sh $<TARGET_FILE:muster>
+    $<TARGET_FILE:pidfd_lend> $<TARGET_FILE:pidfd_preload>)
+  set_tests_properties(valgrind/run PROPERTIES LABELS valgrind TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()

@@ -31,7 +31,7 @@ foreach(page errors environment)
 endforeach()
 add_custom_target(docs ${docs_commands} COMMENT "Writing docs/errors.md and docs/environment.md" VERBATIM)
 
-foreach(check includes names words)
+foreach(check guarantees includes names words)
   muster_lint(${check}-self Python3::Interpreter ${LINT}/${check}.py --self)
   muster_lint(${check} Python3::Interpreter ${LINT}/${check}.py)
 endforeach()

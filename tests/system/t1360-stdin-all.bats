@@ -88,7 +88,7 @@ has_child_reader() {
 }
 
 @test "an attempt after a restart reads on" {
-  run_muster -n 2 --stdin all --max-restarts 1 sh -c 'cat >"in.$RANK.$TORCHELASTIC_RESTART_COUNT"; 
+  run_muster -n 2 --stdin all --max-restarts 1 sh -c 'cat >"in.$RANK.$TORCHELASTIC_RESTART_COUNT";
     until [ -s in.0.0 ] && [ -s in.1.0 ]; do sleep 0.05; done; exit "$((1 - TORCHELASTIC_RESTART_COUNT))"' < <(echo all)
   expect_status 0
   [[ $(<in.0.0) == all && $(<in.1.0) == all && -z $(<in.0.1) && -z $(<in.1.1) ]]
