@@ -93,16 +93,16 @@ static bool steps_range(const struct seen *seen, uint32_t n, uint64_t *min, uint
 {
     *min = UINT64_MAX;
     *max = 0;
-    uint32_t nknown = 0, nsteps = 0;
+    uint32_t nseen = 0, nsteps = 0;
     for (uint32_t i = 0; i < n; i++) {
-        nknown += seen[i].is_known;
+        nseen += seen[i].is_known;
         if (!seen[i].is_known || !seen[i].step.is_known)
             continue;
         nsteps++;
         *min = seen[i].step.value < *min ? seen[i].step.value : *min;
         *max = seen[i].step.value > *max ? seen[i].step.value : *max;
     }
-    return nsteps && nsteps == nknown;
+    return nsteps && nsteps == nseen;
 }
 
 /* The one rank that is behind while all others are at the same step. */
@@ -139,7 +139,7 @@ static void add_extra(const struct seen *seen, uint32_t n, uint32_t rank, struct
 
 /* ---- the line ---- */
 
-static void say_all_alike(const struct seen *seen, uint32_t n, uint32_t first, uint32_t nknown,
+static void say_all_alike(const struct seen *seen, uint32_t n, uint32_t first, uint32_t nseen,
                           struct maybe_u64 *rank, struct buf *out)
 {
     *rank = find_behind(seen, n);
@@ -149,7 +149,7 @@ static void say_all_alike(const struct seen *seen, uint32_t n, uint32_t first, u
         add_extra(seen, n, (uint32_t)rank->value, out);
         return;
     }
-    if (nknown == 1) {
+    if (nseen == 1) {
         add_place(seen, n, first, out);
         add_extra(seen, n, first, out);
         return;
@@ -210,21 +210,21 @@ static void say_no_majority(const struct seen *seen, uint32_t n, struct maybe_u6
 void stack_compare(const struct seen *seen, uint32_t n, struct maybe_u64 *rank, struct buf *out)
 {
     *rank = (struct maybe_u64){0};
-    uint32_t nknown = 0, most = n, size = 0;
+    uint32_t nseen = 0, most = n, size = 0;
     for (uint32_t i = 0; i < n; i++) {
-        nknown += seen[i].is_known;
+        nseen += seen[i].is_known;
         uint32_t here = is_first_of_group(seen, i) ? group_size(seen, n, i) : 0;
         if (here > size) {
             size = here;
             most = i;
         }
     }
-    if (!nknown)
+    if (!nseen)
         return;
-    if (size == nknown)
-        say_all_alike(seen, n, most, nknown, rank, out);
-    else if (size * 2 > nknown)
-        say_differs(seen, n, most, nknown - size, rank, out);
+    if (size == nseen)
+        say_all_alike(seen, n, most, nseen, rank, out);
+    else if (size * 2 > nseen)
+        say_differs(seen, n, most, nseen - size, rank, out);
     else
         say_no_majority(seen, n, rank, out);
 }

@@ -199,15 +199,24 @@ static struct str shorten(struct str s)
     return (struct str){s.p, s.n < NAME_MAX_BYTES ? s.n : NAME_MAX_BYTES};
 }
 
+/* Names may hold anything: what is no text does not reach a terminal. */
+static void add_name(struct str s, struct buf *out)
+{
+    s = shorten(s);
+    for (size_t i = 0; i < s.n; i++)
+        buf_addc(out, (unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f ? '?' : s.p[i]);
+}
+
 static void add_frame(const struct stack_frame *f, struct buf *out)
 {
-    struct str name = shorten(f->name), file = shorten(base_name(f->file));
-    buf_add(out, name.p, name.n);
-    if (!file.n)
+    add_name(f->name, out);
+    if (!f->file.n)
         return;
-    buf_addf(out, " (%.*s", STR_ARG(file));
+    buf_adds(out, " (");
+    add_name(base_name(f->file), out);
     if (f->line.n)
-        buf_addf(out, ":%.*s", STR_ARG(shorten(f->line)));
+        buf_addc(out, ':');
+    add_name(f->line, out);
     buf_addc(out, ')');
 }
 

@@ -26,6 +26,8 @@ static void read_file(pid_t pid, const char *name, char *out, size_t size)
     close(fd);
     out[n > 0 ? n : 0] = '\0';
     out[strcspn(out, "\n")] = '\0';
+    for (char *p = out; *p; p++) /* a process may call itself anything */
+        *p = (char)((unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p);
 }
 
 /* "202 0x7f..." -> "futex"; "running" -> "" */

@@ -1,7 +1,7 @@
 /* beater.c - a worker in C that tells muster that it is alive, and then hangs in its own way.
  *
- *   beater RANK    that rank says STEP=17, once, and sleeps for ever; the others say nothing and
- *                  wait in read()
+ *   beater RANK    that rank says STEP=17, once, and sleeps for ever; the others say nothing
+ * and wait in read()
  *
  * Each says "up" when it is about to hang.
  */
