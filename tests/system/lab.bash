@@ -1,0 +1,128 @@
+# For the suites of several machines: `load helpers`, `load launcher`, `load lab`. The hosts are made by
+# tests/lab/netlab.sh, one lab a file:
+#
+#   setup_file() { lab_up 3; }
+#   teardown_file() { lab_down; }
+#
+# Folders are shared by all nodes and the test, so a worker on node 2 tells what it has done by a file as
+# one on node 1 does. $BIN is in the PATH of what lab_exec starts; a command that comes by ssh has sshd's PATH.
+
+netlab() { "$SOURCE/tests/lab/netlab.sh" "$LAB" "$@"; }
+
+# For setup_file. Where there can be no lab the file is skipped, with the reason.
+lab_up() { # nodes [options of netlab.sh]
+  local status=0
+  export LAB=$BATS_FILE_TMPDIR/lab
+  netlab up "$@" --owner $$ 2>"$BATS_FILE_TMPDIR/lab.err" 3>&- || status=$?
+  ((status == 77)) && skip_file "$(<"$BATS_FILE_TMPDIR/lab.err")"
+  ((status == 0)) || { cat "$BATS_FILE_TMPDIR/lab.err"; return 1; }
+}
+lab_down() { netlab down; }
+
+# ctest knows these words and shows the whole file as skipped.
+skip_file() { # reason
+  skip "whole file: $1"
+}
+need_options() { # options that `muster run` has to know
+  local help option
+  help=$("$MUSTER" run --help 2>&1) || true
+  for option in "$@"; do
+    grep -q -e "$option\b" <<<"$help" || skip_file "multi-node is not built"
+  done
+}
+
+lab_exec() { netlab exec "$@"; } # node command...
+
+# The same in the background: STARTED is the process that the command's end and life depend on.
+lab_start() { # node command...
+  "$SOURCE/tests/lab/netlab.sh" "$LAB" exec "$@" 3>&- &
+  STARTED=$!
+}
+
+# muster on a node, with a deadline, as run_muster: status, output, stderr.
+lab_muster() { # node arguments...
+  local node=$1
+  shift
+  run --separate-stderr bounded "$SOURCE/tests/lab/netlab.sh" "$LAB" exec "$node" "$MUSTER" "$@"
+}
+
+# The same on a terminal of that node, typing as SCRIPT says; see terminal.py.
+lab_terminal() { # node script arguments...
+  local node=$1 script=$2
+  shift 2
+  lab_exec "$node" python3 "$SOURCE/tests/system/terminal.py" "$script" "$MUSTER" "$@"
+}
+
+# muster in the background on a node, or on this host with node 0: files NAME.out and NAME.err. PIDS[NAME]
+# is muster itself, to be sent signals; ended NAME waits for it.
+bats_require_minimum_version 1.5.0
+declare -A PIDS WAITED
+launch() { # name node arguments...
+  local name=$1 node=$2
+  shift 2
+  if ((node)); then
+    env --default-signal "$SOURCE/tests/lab/netlab.sh" "$LAB" exec "$node" "$MUSTER" "$@" \
+      </dev/null >"$name.out" 2>"$name.err" 3>&- &
+  else
+    env --default-signal "$MUSTER" "$@" </dev/null >"$name.out" 2>"$name.err" 3>&- &
+  fi
+  WAITED[$name]=$!
+  eventually 20 find_launched "$name"
+}
+find_launched() { # name -> PIDS
+  local pid=${WAITED[$1]} child
+  is_muster "$pid" && PIDS[$1]=$pid && return 0
+  child=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null) || return 1
+  [[ -n $child ]] && is_muster "${child// /}" && PIDS[$1]=${child// /}
+}
+
+# Waits for its end: status, output and stderr as bats' run would set them.
+ended() { # name [seconds]
+  eventually "${2:-60}" has_ended "${WAITED[$1]}" || { cat "$1.err"; return 1; }
+  status=0
+  wait "${WAITED[$1]}" || status=$?
+  output=$(<"$1.out") stderr=$(<"$1.err")
+}
+
+# No process is left on any node, or on this one; gives the kernel a moment for deaths already caused.
+lab_ps_empty() { # [node]
+  eventually 20 lab_is_empty "$@" || { netlab ps; return 1; }
+}
+lab_is_empty() { [[ -z $(netlab ps "$@") ]]; }
+# Ends what a test left there, so that the next one finds a lab as new; fails if there was anything.
+lab_sweep() {
+  local node left=''
+  for node in $(seq "$(wc -l <"$LAB/hostfile")"); do
+    netlab thaw "$node" 2>/dev/null || netlab on "$node"
+    netlab heal "$node"
+    netlab unblock "$node"
+    if ! lab_ps_empty "$node"; then
+      left=1
+      netlab kill "$node"
+      netlab on "$node"
+    fi
+  done
+  [[ -z $left ]]
+}
+
+lab_hostfile() { # slots node...: ./hostfile
+  local slots=$1 node
+  shift
+  for node in "$@"; do echo "node$node slots=$slots"; done >hostfile
+}
+
+# A TCP port of 127.0.0.1 that nobody has, from below the range that the kernel gives out by itself, so that only a
+# test that draws the same number at the same moment could take it.
+free_port() {
+  python3 - <<'P'
+import random, socket
+for port in iter(lambda: random.randrange(12000, 32000), None):
+    with socket.socket() as s:
+        try:
+            s.bind(("", port))
+        except OSError:
+            continue
+    print(port)
+    break
+P
+}
