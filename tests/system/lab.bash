@@ -19,6 +19,22 @@ lab_up() { # nodes [options of netlab.sh]
 }
 lab_down() { netlab down; }
 
+slurm() { "$SOURCE/tests/lab/slurmlab.sh" "$SLURM" "$@"; }
+
+# The same for a Slurm, by options on the nodes of $LAB; see tests/lab/slurmlab.sh.
+slurm_up() { # options
+  local status=0
+  export SLURM=$BATS_FILE_TMPDIR/slurm
+  slurm up --owner $$ "$@" 2>"$BATS_FILE_TMPDIR/slurm.err" 3>&- || status=$?
+  ((status == 77)) && skip_file "$(<"$BATS_FILE_TMPDIR/slurm.err")"
+  ((status == 0)) || { cat "$BATS_FILE_TMPDIR/slurm.err"; return 1; }
+}
+slurm_down() { slurm down; }
+# A command of Slurm's with a deadline, as bats' run.
+run_slurm() { # command...
+  run --separate-stderr bounded "$SOURCE/tests/lab/slurmlab.sh" "$SLURM" exec "$@"
+}
+
 # ctest knows these words and shows the whole file as skipped.
 skip_file() { # reason
   skip "whole file: $1"
@@ -86,23 +102,39 @@ ended() { # name [seconds]
 
 # No process is left on any node, or on this one; gives the kernel a moment for deaths already caused.
 lab_ps_empty() { # [node]
-  eventually 20 lab_is_empty "$@" || { netlab ps; return 1; }
+  eventually 20 lab_is_empty "$@" || { lab_ps "$@"; return 1; }
 }
-lab_is_empty() { [[ -z $(netlab ps "$@") ]]; }
-# Ends what a test left there, so that the next one finds a lab as new; fails if there was anything.
+lab_is_empty() { [[ -z $(lab_ps "$@") ]]; }
+lab_ps() { # [node]: without Slurm's daemons, but with the ones of its steps
+  netlab ps "$@" | grep -v -E '^node[0-9]+ [0-9]+ (munged |slurmctld |slurmd |: slurmscriptd)' || true
+}
+# For teardown. Ends what a test left there, so that the next one finds a lab as new; fails if there was anything.
+lab_end_test() {
+  local bad=0
+  lab_sweep || bad=1
+  end_test || bad=1
+  return $bad
+}
 lab_sweep() {
   local node left=''
   for node in $(seq "$(wc -l <"$LAB/hostfile")"); do
     netlab thaw "$node" 2>/dev/null || netlab on "$node"
     netlab heal "$node"
     netlab unblock "$node"
+    rm -f "$LAB/node$node/home/.bashrc"
     if ! lab_ps_empty "$node"; then
+      echo "node$node had something left"
       left=1
       netlab kill "$node"
       netlab on "$node"
     fi
   done
   [[ -z $left ]]
+}
+
+# muster as people start it by hand on each of several nodes; ENDPOINT is where they meet.
+member() { # name node rank nnodes arguments...
+  launch "$1" "$2" run --nnodes "$4" --node-rank "$3" --rdzv-endpoint "$ENDPOINT" "${@:5}"
 }
 
 lab_hostfile() { # slots node...: ./hostfile
@@ -114,15 +146,7 @@ lab_hostfile() { # slots node...: ./hostfile
 # A TCP port of 127.0.0.1 that nobody has, from below the range that the kernel gives out by itself, so that only a
 # test that draws the same number at the same moment could take it.
 free_port() {
-  python3 - <<'P'
-import random, socket
-for port in iter(lambda: random.randrange(12000, 32000), None):
-    with socket.socket() as s:
-        try:
-            s.bind(("", port))
-        except OSError:
-            continue
-    print(port)
-    break
-P
+  local port
+  while port=$((12000 + RANDOM % 20000)); (exec 9<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+  echo "$port"
 }
