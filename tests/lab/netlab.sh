@@ -200,7 +200,8 @@ answers() { # node
 furnish() { # number of nodes
   local i d
   mkfifo "$dir/door"
-  echo "$(((with_sshd)) && echo sshd)" >"$dir/options"
+  : >"$dir/options"
+  if ((with_sshd)); then echo sshd >"$dir/options"; fi
   if ((with_sshd)); then ssh-keygen -q -t ed25519 -N '' -C lab -f "$dir/id"; fi
   : >"$dir/known_hosts"
   for ((i = 1; i <= $1; i++)); do

@@ -72,7 +72,7 @@ lab_terminal() { # node script arguments...
 # muster in the background on a node, or on this host with node 0: files NAME.out and NAME.err. PIDS[NAME]
 # is muster itself, to be sent signals; ended NAME waits for it.
 bats_require_minimum_version 1.5.0
-declare -A PIDS WAITED
+declare -gA PIDS WAITED
 launch() { # name node arguments...
   local name=$1 node=$2
   shift 2
@@ -86,10 +86,11 @@ launch() { # name node arguments...
   eventually 20 find_launched "$name"
 }
 find_launched() { # name -> PIDS
-  local pid=${WAITED[$1]} child
+  local pid=${WAITED[$1]}
   is_muster "$pid" && PIDS[$1]=$pid && return 0
-  child=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null) || return 1
-  [[ -n $child ]] && is_muster "${child// /}" && PIDS[$1]=${child// /}
+  [[ $(cat "/proc/$pid/comm" 2>/dev/null) == nsenter ]] || return 1
+  pid=$(tr -d ' ' 2>/dev/null <"/proc/$pid/task/$pid/children")
+  [[ -n $pid && $(cat "/proc/$pid/comm" 2>/dev/null) == muster ]] && PIDS[$1]=$pid
 }
 
 # Waits for its end: status, output and stderr as bats' run would set them.

@@ -43,9 +43,10 @@ lab_of_slurm() { LAB=$SLURM/lab; }
   script job <<'W'
 srun sh -c 'echo "$SLURM_JOB_NODELIST $SLURM_NODEID"'
 W
-  run_slurm sbatch --wait -N 4 -o "$PWD/batch" "$PWD/job"
+  run_slurm sbatch -N 4 -o "$PWD/job.out" "$PWD/job"
   expect_status 0
-  [[ $(sort batch) == $'n[1-4] 0\nn[1-4] 1\nn[1-4] 2\nn[1-4] 3' ]]
+  slurm idle
+  [[ $(sort job.out) == $'n[1-4] 0\nn[1-4] 1\nn[1-4] 2\nn[1-4] 3' ]]
 }
 
 @test "GPUs are given by number" {

@@ -31,10 +31,10 @@ expect_facts() { # workers a node
     expect_in "$output" "rank $rank is $((rank % $1)) on node$((rank / $1 + 1)), node $((rank / $1)) of 3"
   done
 }
-# What a job's script and its step print goes to the file "batch".
+# What a job's script and its step print goes to the file job.out.
 batch() { # options of sbatch; the script on standard input
   { echo '#!/bin/bash'; cat; } >job
-  run_slurm sbatch --parsable -o "$PWD/batch" "$@" "$PWD/job"
+  run_slurm sbatch --parsable -o "$PWD/job.out" "$@" "$PWD/job"
   expect_status 0
   JOB=$output
 }
@@ -54,8 +54,8 @@ batch() { # options of sbatch; the script on standard input
 "$MUSTER" run -n 2 ./facts
 echo "status \$?"
 W
-  eventually 60 grep -q 'status' batch
-  output=$(<batch)
+  eventually 60 grep -q 'status' job.out
+  output=$(<job.out)
   expect_facts 2
   expect_in "$output" "status 0"
   slurm idle
@@ -109,7 +109,7 @@ W
   expect_status 0
   slurm idle
   lab_ps_empty
-  [[ $(grep -c 'got TERM' batch) -eq 6 ]]
+  [[ $(grep -c 'got TERM' job.out) -eq 6 ]]
 }
 
 @test "scancel of muster's own step ends the job, clean on every node" {
@@ -124,8 +124,8 @@ W
   step=$(grep -v batch <<<"$output")
   run_slurm scancel "$step"
   expect_status 0
-  eventually 90 grep -q 'status' batch
-  run grep -q 'status 0' batch
+  eventually 90 grep -q 'status' job.out
+  run grep -q 'status 0' job.out
   [[ $status -ne 0 ]]
   slurm idle
   lab_ps_empty
@@ -141,7 +141,7 @@ echo "status \$?"
 W
   eventually 60 have 6 'up.*'
   lab_exec 1 kill -KILL "$(<pid)"
-  eventually 60 grep -q 'status 137' batch
+  eventually 60 grep -q 'status 137' job.out
   slurm idle
   lab_ps_empty
 }
