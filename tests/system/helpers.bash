@@ -13,6 +13,7 @@ unset RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT CUDA_V
 
 setup() { begin_test; }
 begin_test() {
+  [[ -z ${SKIP_FILE-} ]] || skip "$SKIP_FILE" # set by setup_file, for all of them
   TEST_TAG="muster-test-$$-$BATS_TEST_NUMBER-$RANDOM$RANDOM"
   export TEST_TAG
   cd "$BATS_TEST_TMPDIR" || return 1

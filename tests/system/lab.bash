@@ -12,38 +12,41 @@ netlab() { "$SOURCE/tests/lab/netlab.sh" "$LAB" "$@"; }
 # For setup_file. Where there can be no lab the file is skipped, with the reason.
 lab_up() { # nodes [options of netlab.sh]
   local status=0
+  [[ -z ${SKIP_FILE-} ]] || return 0
   export LAB=$BATS_FILE_TMPDIR/lab
   netlab up "$@" --owner $$ 2>"$BATS_FILE_TMPDIR/lab.err" 3>&- || status=$?
-  ((status == 77)) && skip_file "$(<"$BATS_FILE_TMPDIR/lab.err")"
+  ((status == 77)) && { skip_file "$(<"$BATS_FILE_TMPDIR/lab.err")"; return 0; }
   ((status == 0)) || { cat "$BATS_FILE_TMPDIR/lab.err"; return 1; }
 }
-lab_down() { netlab down; }
+lab_down() { [[ -z ${LAB-} ]] || netlab down; }
 
 slurm() { "$SOURCE/tests/lab/slurmlab.sh" "$SLURM" "$@"; }
 
 # The same for a Slurm, by options on the nodes of $LAB; see tests/lab/slurmlab.sh.
 slurm_up() { # options
   local status=0
+  [[ -z ${SKIP_FILE-} ]] || return 0
   export SLURM=$BATS_FILE_TMPDIR/slurm
   slurm up --owner $$ "$@" 2>"$BATS_FILE_TMPDIR/slurm.err" 3>&- || status=$?
-  ((status == 77)) && skip_file "$(<"$BATS_FILE_TMPDIR/slurm.err")"
+  ((status == 77)) && { skip_file "$(<"$BATS_FILE_TMPDIR/slurm.err")"; return 0; }
   ((status == 0)) || { cat "$BATS_FILE_TMPDIR/slurm.err"; return 1; }
 }
-slurm_down() { slurm down; }
+slurm_down() { [[ -z ${SLURM-} ]] || slurm down; }
 # A command of Slurm's with a deadline, as bats' run.
 run_slurm() { # command...
   run --separate-stderr bounded "$SOURCE/tests/lab/slurmlab.sh" "$SLURM" exec "$@"
 }
 
-# ctest knows these words and shows the whole file as skipped.
+# For setup_file, which bats 1.8 cannot leave by `skip`: every test of the file is skipped, and what setup_file
+# still does of this does nothing. ctest knows the words and shows the file as skipped.
 skip_file() { # reason
-  skip "whole file: $1"
+  export SKIP_FILE="whole file: $1"
 }
 need_options() { # options that `muster run` has to know
   local help option
   help=$("$MUSTER" run --help 2>&1) || true
   for option in "$@"; do
-    grep -q -e "$option\b" <<<"$help" || skip_file "multi-node is not built"
+    grep -q -e "$option\b" <<<"$help" || { skip_file "multi-node is not built"; return 0; }
   done
 }
 
@@ -112,6 +115,7 @@ lab_ps() { # [node]: without Slurm's daemons, but with the ones of its steps
 # For teardown. Ends what a test left there, so that the next one finds a lab as new; fails if there was anything.
 lab_end_test() {
   local bad=0
+  [[ -z ${SKIP_FILE-} ]] || return 0
   lab_sweep || bad=1
   end_test || bad=1
   return $bad
