@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+// The C library's own names for these parameters are reserved.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 static long shift_s(void)
 {
     const char *text = getenv("CLOCK_SHIFT_S");
@@ -42,3 +44,4 @@ time_t time(time_t *out)
         *out = ts.tv_sec;
     return ts.tv_sec;
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -285,7 +285,7 @@ list() { # node
     pid=${proc##*/}
     line=$(cat "$proc/stat" 2>/dev/null) || continue
     state=${line##*) }
-    mapfile -d '' words <"$proc/cmdline" 2>/dev/null || continue
+    mapfile -d '' words 2>/dev/null <"$proc/cmdline" || continue
     [[ $pid == 1 || $state == Z* || ${words[*]} == 'sshd: '*'[listener]'* ]] || echo "node$1 $pid ${words[*]}"
   done
 }
