@@ -6,6 +6,8 @@
 #   scripts/test.sh            all of that
 #   scripts/test.sh --quick    gcc build and its tests only
 #   scripts/test.sh --interop  all, and the tests against a current PyTorch (a download of about 2 GB, kept)
+#   scripts/test.sh --lab      all, and sshd, Slurm and MPI are installed even where systemd runs (in a container
+#                              they always are); their services are not started
 #
 # Ends with "N passed, N failed, N skipped" over all runs; the status is 0 only if nothing failed.
 set -uo pipefail
@@ -14,13 +16,14 @@ root=$PWD
 # shellcheck source=scripts/packages.bash
 source scripts/packages.bash
 
-quick=0 interop=0
+quick=0 interop=0 lab=0
 for option in "$@"; do
   case $option in
   --quick) quick=1 ;;
   --interop) interop=1 ;;
+  --lab) lab=1 ;;
   -h | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-  *) say "unknown option '$option'; known: --quick --interop" >&2; exit 2 ;;
+  *) say "unknown option '$option'; known: --quick --interop --lab" >&2; exit 2 ;;
   esac
 done
 
@@ -37,6 +40,12 @@ test_packages() {
   echo python3-torch strace gdb valgrind
 }
 
+# What hosts made of namespaces need, and a Slurm and MPI on them: see tests/lab. They bring daemons, which nothing
+# here wants as the system's own; so on a system with an init that would start them they are asked for by --lab.
+lab_packages() {
+  echo iproute2 procps openssh-client openssh-server slurmctld slurmd slurm-client munge openmpi-bin mpich
+}
+
 install() {
   local -a wanted
   mapfile -t wanted < <({ build_packages "$root"; test_packages; } | tr ' ' '\n')
@@ -45,7 +54,22 @@ install() {
     mapfile -t wanted < <(available_packages "${wanted[@]}")
   fi
   need_packages "packages" "${wanted[@]}" || exit 1
-  if ((!quick)); then install_hadolint; fi
+  if ((!quick)); then
+    install_lab
+    install_hadolint
+  fi
+}
+
+install_lab() {
+  local -a wanted
+  if [[ -d /run/systemd/system ]] && ((!lab)); then
+    say "tests of several hosts use what is there of $(lab_packages); --lab installs them"
+    return 0
+  fi
+  mapfile -t wanted < <(lab_packages | tr ' ' '\n')
+  mapfile -t wanted < <(available_packages "${wanted[@]}")
+  [[ -z $(missing_packages "${wanted[@]}") ]] && return 0
+  without_services need_packages "packages of the lab" "${wanted[@]}" || say "no lab: tests of several hosts are skipped"
 }
 
 # Not in Debian. Without it one lint test is skipped, nothing more.

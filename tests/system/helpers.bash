@@ -11,14 +11,17 @@ export PATH="$BIN:$PATH"
 # No run may depend on what the caller's shell or an outer launcher happens to hold.
 unset RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT CUDA_VISIBLE_DEVICES NO_COLOR
 
-setup() {
+setup() { begin_test; }
+begin_test() {
+  [[ -z ${SKIP_FILE-} ]] || skip "$SKIP_FILE" # set by setup_file, for all of them
   TEST_TAG="muster-test-$$-$BATS_TEST_NUMBER-$RANDOM$RANDOM"
   export TEST_TAG
   cd "$BATS_TEST_TMPDIR" || return 1
 }
 
 # What a test left running fails it, and does not stay.
-teardown() {
+teardown() { end_test; }
+end_test() {
   local pids
   pids=$(leftovers)
   [[ -z $pids ]] && return 0
