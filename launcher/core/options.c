@@ -156,6 +156,10 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
         return gpu_format_parse(str_from(text), at) < 0
                    ? bad_value(e, where, text, "auto, index or uuid")
                    : 0;
+    case VALUE_MPI:
+        return mpi_mode_parse(str_from(text), at) < 0
+                   ? bad_value(e, where, text, "auto, pmix, pmi or none")
+                   : 0;
     case VALUE_CPU_BIND: {
         struct cpu_request request;
         if (cpu_request_parse(str_from(text), &request) < 0)
@@ -453,6 +457,9 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
         return;
     case VALUE_FORMAT:
         buf_adds(out, gpu_format_name(*(const enum gpu_format *)at));
+        return;
+    case VALUE_MPI:
+        buf_adds(out, mpi_mode_name(*(const enum mpi_mode *)at));
         return;
     }
 }

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "launcher/core/device_select.h"
+#include "launcher/core/mpi.h"
 
 enum option_type {
     VALUE_FLAG,     /* bool */
@@ -30,6 +31,7 @@ enum option_type {
     VALUE_BINDING,  /* enum binding */
     VALUE_DIST,     /* enum dist */
     VALUE_FORMAT,   /* enum gpu_format */
+    VALUE_MPI,      /* enum mpi_mode */
     VALUE_CPU_BIND, /* const char *, as cpu_request_parse takes it */
 };
 
@@ -65,6 +67,9 @@ enum option_type {
       "which CPUs a worker runs on: node (those of its GPU's NUMA node; default where there "  \
       "are several), socket, exclusive (the node's cores split among its workers), llc (one "  \
       "last-level cache each), none, or list:0-3;4-7 (by local rank; one list is for all)")    \
+    X(MPI, "mpi", 0, true, NULL, MPI, mpi, "HOW",                                              \
+      "process manager for MPI programs: auto (default: as the program's libraries say; for "  \
+      "mpi4py name it), pmix (Open MPI), pmi (MPICH) or none")                                 \
     X(MAX_RESTARTS, "max-restarts", 0, true, "PET_MAX_RESTARTS", NUMBER, max_restarts, "N",    \
       "start the whole group again after a failure, at most N times (default 0)")              \
     X(GRACE, "grace", 0, true, NULL, DURATION, grace_ms, "TIME",                               \
@@ -130,6 +135,7 @@ struct options {
     const char *gpu_require; /* NULL = not given */
     bool ignore_visible, strict_env, skip_unhealthy;
     const char *cpu_bind; /* NULL = not given */
+    enum mpi_mode mpi;
     uint32_t max_restarts;
     uint64_t grace_ms, timeout_ms;       /* timeout 0 = none */
     const char *report, *events, *junit; /* files; NULL = none */

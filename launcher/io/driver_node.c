@@ -19,6 +19,7 @@
 #include "launcher/io/findings.h"
 #include "launcher/io/guard.h"
 #include "launcher/io/job_files.h"
+#include "launcher/io/mpi_host.h"
 #include "launcher/io/say.h"
 #include "launcher/io/spawn.h"
 #include "launcher/io/watch.h"
@@ -47,6 +48,7 @@ struct driver_node {
     bool was_guard_asked;
     struct job_files files;
     struct worker_env *env;
+    struct mpi_host *mpi;
     char *program; /* path of what is executed */
     int dev_null;
     struct output *output;
@@ -136,6 +138,9 @@ static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_e
 {
     struct driver_node *d = ctx;
     exec_pipe_read(&d->exec_pipe); /* why it never ran, if so, comes first */
+    struct worker_end judged = *end;
+    const char *mpi = d->is_stopping ? NULL : mpi_host_judge(d->mpi, local_rank, &judged);
+    end = &judged;
     /* The first failures only: what a stop brings about needs no reason. */
     if (!d->is_stopping && worker_end_is_failure(end))
         findings_look(d->findings, local_rank, node_plan(d->node)->workers[local_rank].rank,
@@ -144,6 +149,8 @@ static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_e
     ev.u.exited.local_rank = local_rank;
     ev.u.exited.end = *end;
     ev.u.exited.evidence = findings_of(d->findings, local_rank, tail);
+    if (mpi)
+        ev.u.exited.evidence.cause = mpi;
     post(d, &ev);
 }
 
@@ -224,7 +231,8 @@ static int prepare(struct driver_node *d, struct err *e)
         return -1;
     free(d->program);
     d->program = spawn_find(plan->argv[0], d->facts, e);
-    if (!d->program || check_script(d, plan, e) < 0)
+    if (!d->program || check_script(d, plan, e) < 0
+        || mpi_host_choose(d->mpi, plan, d->program, e) < 0)
         return -1;
     if (d->opt->is_plan) /* nothing will be started, so nothing is made */
         return 0;
@@ -248,7 +256,9 @@ static int prepare(struct driver_node *d, struct err *e)
     exec_pipe_close(&d->exec_pipe); /* of a generation that was prepared and never started */
     if (!d->watches)
         d->host.watches = d->watches = watch_set_new(d->loop, e);
-    return d->watches ? exec_pipe_open(&d->exec_pipe, d->watches, on_exec_failure, d, e) : -1;
+    if (!d->watches || mpi_host_begin(d->mpi, d->loop, d->watches, plan, d->guard, e) < 0)
+        return -1;
+    return exec_pipe_open(&d->exec_pipe, d->watches, on_exec_failure, d, e);
 }
 
 static void apply_prepare(struct driver_node *d)
@@ -320,11 +330,12 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     start.shown = streams_shown(d->opt, rank, local_rank);
     if (job_files_open(&d->files, rank, streams_logged(d->opt, local_rank), logs, e) < 0)
         return -1;
-    if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0) {
-        struct spawn s = d->spawn;
+    struct spawn s = d->spawn;
+    s.envp = worker_env_build(d->env, local_rank);
+    if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0
+        && mpi_host_join(d->mpi, local_rank, &s.envp, &s.inherited, e) == 0) {
         s.path = d->program;
         s.argv = plan->argv;
-        s.envp = worker_env_build(d->env, local_rank);
         s.in = input_of(d, rank);
         s.out = out[1];
         s.err = err[1];
@@ -360,7 +371,9 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
 static void apply_spawn(struct driver_node *d, uint32_t local_rank)
 {
     struct err e;
-    if (spawn_one(d, local_rank, &e) < 0) {
+    int rc = spawn_one(d, local_rank, &e);
+    mpi_host_joined(d->mpi, local_rank);
+    if (rc < 0) {
         post_spawn_failed(d, local_rank, &e);
     } else {
         const char *cpus = node_plan(d->node)->workers[local_rank].cpus;
@@ -393,6 +406,7 @@ static void apply_reap(struct driver_node *d)
         d->children[i] = NULL;
     }
     d->npids = 0;
+    mpi_host_end(d->mpi);
     exec_pipe_close(&d->exec_pipe);
 }
 
@@ -516,6 +530,7 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->facts = facts;
     exec_pipe_init(&d->exec_pipe);
     spawn_init(&d->spawn);
+    d->mpi = mpi_host_new(opt, facts);
     d->spawn.nofile = *nofile;
     d->up = *up;
     d->node = node_new(opt, facts, 0);
@@ -585,6 +600,7 @@ void driver_node_close(struct driver_node *d)
 {
     hand_error_on(d);
     exec_pipe_close(&d->exec_pipe);
+    mpi_host_close(d->mpi);
     guard_stop(d->guard);
     d->guard = NULL;
     if (d->watches)
