@@ -1,0 +1,6 @@
+# MPI under muster: the wire of PMI-1, and PMIx between two nodes where it is built.
+if(NOT TARGET muster_io)
+  return()
+endif()
+include(${CMAKE_CURRENT_LIST_DIR}/fuzz_target.cmake)
+muster_fuzz_target(pmi_wire ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_pmi_wire.c muster_core)
