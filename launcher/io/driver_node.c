@@ -215,6 +215,8 @@ static void start_guard(struct driver_node *d)
     d->was_guard_asked = true;
     d->guard = guard_start(&e);
     d->spawn.mark = guard_mark(d->guard);
+    if (d->files.temp_dir)
+        guard_note_folder(d->guard, d->files.temp_dir);
     if (d->guard)
         descendants_except(d->descendants, guard_pid(d->guard));
     else if (e.code != ERR_OK)

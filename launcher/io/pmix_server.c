@@ -187,9 +187,10 @@ static void fence_unlink(struct pmix_fence *f)
 static void on_gathered(void *ctx, const char *all, size_t n)
 {
     struct pmix_fence *f = ctx;
+    char *copy = all && n ? mem_dup(all, n) : NULL; /* all may be what was given */
     fence_unlink(f);
     free(f->data);
-    f->data = all && n ? mem_dup(all, n) : NULL;
+    f->data = copy;
     f->done(all ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION, f->data, all ? n : 0, f->done_ctx,
             fence_free, f);
 }
