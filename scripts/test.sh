@@ -35,6 +35,7 @@ test_packages() {
   ((quick)) || echo clang clang-format-14 clang-tidy-14 shellcheck cppcheck codespell strace binutils
   ((quick)) || echo libclang-rt-14-dev llvm-14
   echo python3-torch
+  echo libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich python3-mpi4py
 }
 
 install() {

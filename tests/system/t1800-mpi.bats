@@ -5,8 +5,8 @@ load helpers
 load launcher
 
 setup_file() {
+  export LSAN_OPTIONS="suppressions=$SOURCE/tests/lsan.txt:print_suppressions=0"
   local flavour
-  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   for flavour in openmpi mpich; do
     command -v "mpicc.$flavour" >/dev/null || continue
     "mpicc.$flavour" -O -o "$BATS_FILE_TMPDIR/hello.$flavour" "$SOURCE/examples/mpi/main.c" || return 1
@@ -21,7 +21,8 @@ with() { # openmpi|mpich
   [[ -x $HELLO ]] || skip "mpicc.$1 is not installed"
   if [[ $1 == openmpi ]]; then
     run "$MUSTER" -n 1 --mpi=pmix true
-    [[ $status -eq 0 ]] || skip "this muster has no PMIx: $output"
+    [[ $status -eq 2 ]] && skip "this muster has no PMIx: $output"
+    expect_status 0
   fi
 }
 
