@@ -1,7 +1,5 @@
 #include "launcher/io/mpi_service.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -23,16 +21,8 @@ static void forget_alone(void *ctx)
 
 const struct mpi_peers mpi_peers_alone = {NULL, gather_alone, forget_alone};
 
-void mpi_ticket_add(struct mpi_ticket *t, bool is_default, const char *fmt, ...)
+void mpi_ticket_add(struct mpi_ticket *t, bool is_default, char *entry)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
-    char *entry = mem_alloc((size_t)n + 1, 1);
-    va_start(ap, fmt);
-    vsnprintf(entry, (size_t)n + 1, fmt, ap);
-    va_end(ap);
     array_grow(t->variables, t->len, t->cap);
     t->variables[t->len++] = (struct mpi_variable){entry, is_default};
 }

@@ -50,9 +50,8 @@ struct mpi_ticket {
     int fd; /* inherited under this number, owned by the service; -1 = none */
 };
 
-/* Adds NAME=VALUE to a ticket. */
-void mpi_ticket_add(struct mpi_ticket *t, bool is_default, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Adds NAME=VALUE, which it owns from here on. */
+void mpi_ticket_add(struct mpi_ticket *t, bool is_default, char *entry);
 void mpi_ticket_fini(struct mpi_ticket *t);
 
 /* What a service may use; outlives it. */

@@ -197,11 +197,11 @@ static int server_join(void *service, uint32_t local_rank, struct mpi_ticket *ti
     c->theirs = ticket->fd = fds[1];
     if (watch_start(s->context.watches, &c->watch, c->ours, on_readable, c, e) < 0)
         return -1;
-    mpi_ticket_add(ticket, false, "PMI_FD=%d", c->theirs);
-    mpi_ticket_add(ticket, false, "PMI_RANK=%u", node->first_rank + local_rank);
-    mpi_ticket_add(ticket, false, "PMI_SIZE=%u", s->world.layout->world_size);
-    mpi_ticket_add(ticket, false, "MPI_LOCALRANKID=%u", local_rank);
-    mpi_ticket_add(ticket, false, "MPI_LOCALNRANKS=%u", node->nranks);
+    mpi_ticket_add(ticket, false, mem_printf("PMI_FD=%d", c->theirs));
+    mpi_ticket_add(ticket, false, mem_printf("PMI_RANK=%u", node->first_rank + local_rank));
+    mpi_ticket_add(ticket, false, mem_printf("PMI_SIZE=%u", s->world.layout->world_size));
+    mpi_ticket_add(ticket, false, mem_printf("MPI_LOCALRANKID=%u", local_rank));
+    mpi_ticket_add(ticket, false, mem_printf("MPI_LOCALNRANKS=%u", node->nranks));
     return 0;
 }
 

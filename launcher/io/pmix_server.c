@@ -310,11 +310,13 @@ static void add_ours(const struct pmix_server *s, struct mpi_ticket *ticket)
 {
     /* Open MPI 4 knows direct launch by Slurm, LSF and Flux only; its component for all the
      * rest takes a rank for a program that was started alone. */
-    mpi_ticket_add(ticket, true, "OMPI_MCA_schizo=^orte");
+    mpi_ticket_add(ticket, true, mem_printf("OMPI_MCA_schizo=^orte"));
     if (!s->context.shm_dir)
         return;
-    mpi_ticket_add(ticket, true, "OMPI_MCA_btl_vader_backing_directory=%s", s->context.shm_dir);
-    mpi_ticket_add(ticket, true, "OMPI_MCA_btl_sm_backing_directory=%s", s->context.shm_dir);
+    mpi_ticket_add(ticket, true,
+                   mem_printf("OMPI_MCA_btl_vader_backing_directory=%s", s->context.shm_dir));
+    mpi_ticket_add(ticket, true,
+                   mem_printf("OMPI_MCA_btl_sm_backing_directory=%s", s->context.shm_dir));
 }
 
 static int server_join(void *service, uint32_t local_rank, struct mpi_ticket *ticket,
@@ -332,8 +334,7 @@ static int server_join(void *service, uint32_t local_rank, struct mpi_ticket *ti
         || pmix_check(&s->api, "PMIx_server_setup_fork", s->api.setup_fork(&proc, &env), e) < 0)
         return -1;
     for (char **entry = env; entry && *entry; entry++) {
-        mpi_ticket_add(ticket, false, "%s", *entry);
-        free(*entry);
+        mpi_ticket_add(ticket, false, *entry);
     }
     free(env);
     add_ours(s, ticket);
