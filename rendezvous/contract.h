@@ -75,6 +75,8 @@ enum contract_when {
     X("OMPI_COMM_WORLD_*")                                                                     \
     X("OMPI_UNIVERSE_SIZE")                                                                    \
     X("OMPI_MCA_orte_*")                                                                       \
+    X("OMPI_MCA_ess")                                                                          \
+    X("OMPI_MCA_pmix")                                                                         \
     X("OMPI_MCA_ess_*")                                                                        \
     X("OMPI_APP_CTX_NUM_PROCS")                                                                \
     X("OMPI_FIRST_RANKS")                                                                      \

@@ -38,6 +38,7 @@ test_packages() {
   ((quick)) || echo clang clang-format-14 clang-tidy-14 shellcheck cppcheck codespell binutils
   ((quick)) || echo libclang-rt-14-dev llvm-14
   echo python3-torch strace gdb valgrind
+  echo libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich python3-mpi4py
 }
 
 # What hosts made of namespaces need, and a Slurm and MPI on them: see tests/lab. They bring daemons, which nothing

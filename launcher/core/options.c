@@ -265,6 +265,10 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
                       "one of auto, py-spy, eu-stack, gdb, none", e);
     case VALUE_SCHEDULER_ENV:
         return set_scheduler_env(at, where, text, e);
+    case VALUE_MPI:
+        return mpi_mode_parse(str_from(text), at) < 0
+                   ? bad_value(e, where, text, "auto, pmix, pmi or none")
+                   : 0;
     case VALUE_CPU_BIND: {
         struct cpu_request request;
         if (cpu_request_parse(str_from(text), &request) < 0)
@@ -674,6 +678,9 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
     case VALUE_NODE_RANK:
         if (*(const int32_t *)at >= 0)
             number_format((uint64_t) * (const int32_t *)at, true, out);
+        return;
+    case VALUE_MPI:
+        buf_adds(out, mpi_mode_name(*(const enum mpi_mode *)at));
         return;
     }
 }

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "launcher/core/device_select.h"
+#include "launcher/core/mpi.h"
 
 enum option_type {
     VALUE_FLAG,          /* bool */
@@ -41,6 +42,7 @@ enum option_type {
     VALUE_NOTICE,        /* const char *, as notice_parse takes it */
     VALUE_STACK_TOOL,    /* const char *: auto, none or the name of a tool */
     VALUE_SCHEDULER_ENV, /* enum scheduler_env */
+    VALUE_MPI,           /* enum mpi_mode */
 };
 
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
@@ -76,6 +78,9 @@ enum option_type {
       "which CPUs a worker runs on: node (those of its GPU's NUMA node; default where there "  \
       "are several), socket, exclusive (the node's cores split among its workers), llc (one "  \
       "last-level cache each), none, or list:0-3;4-7 (by local rank; one list is for all)")    \
+    X(MPI, "mpi", 0, true, NULL, MPI, mpi, "HOW",                                              \
+      "process manager for MPI programs: auto (default: as the program's libraries say; for "  \
+      "mpi4py name it), pmix (Open MPI), pmi (MPICH) or none")                                 \
     X(MAX_RESTARTS, "max-restarts", 0, true, "PET_MAX_RESTARTS", NUMBER, max_restarts, "N",    \
       "start the whole group again after a failure, at most N times (default 0)")              \
     X(RESTART_DELAY, "restart-delay", 0, true, NULL, DURATION, restart_delay_ms, "TIME",       \
@@ -245,6 +250,7 @@ struct options {
     const char *gpu_require; /* NULL = not given */
     bool ignore_visible, strict_env, skip_unhealthy;
     const char *cpu_bind; /* NULL = not given */
+    enum mpi_mode mpi;
     uint32_t max_restarts;
     uint64_t restart_delay_ms, restart_delay_max_ms;
     uint64_t min_uptime_ms;                   /* 0 = none */

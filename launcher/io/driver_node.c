@@ -20,8 +20,9 @@
 #include "launcher/io/findings.h"
 #include "launcher/io/guard.h"
 #include "launcher/io/job_files.h"
-#include "launcher/io/output_style.h"
+#include "launcher/io/mpi_host.h"
 #include "launcher/io/node_watch.h"
+#include "launcher/io/output_style.h"
 #include "launcher/io/say.h"
 #include "launcher/io/spawn.h"
 #include "launcher/io/stdin_fan.h"
@@ -52,6 +53,7 @@ struct driver_node {
     bool was_guard_asked;
     struct job_files files;
     struct worker_env *env;
+    struct mpi_host *mpi;
     char *program;   /* path of the program */
     char **wrappers; /* path of what a wrapped worker executes; NULL without --wrap */
     uint32_t nwrappers;
@@ -186,6 +188,9 @@ static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_e
 {
     struct driver_node *d = ctx;
     exec_pipe_read(&d->exec_pipe); /* why it never ran, if so, comes first */
+    struct worker_end judged = *end;
+    const char *mpi = d->is_stopping ? NULL : mpi_host_judge(d->mpi, local_rank, &judged);
+    end = &judged;
     /* The first failures only: what a stop brings about needs no reason. */
     const struct worker_plan *w = &node_plan(d->node)->workers[local_rank];
     if (!d->is_stopping && worker_end_is_failure(end))
@@ -200,6 +205,8 @@ static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_e
     ev.u.exited.local_rank = local_rank;
     ev.u.exited.end = *end;
     ev.u.exited.evidence = findings_of(d->findings, local_rank, tail);
+    if (mpi)
+        ev.u.exited.evidence.cause = mpi;
     post(d, &ev);
 }
 
@@ -324,6 +331,8 @@ static void start_guard(struct driver_node *d)
     d->was_guard_asked = true;
     d->guard = guard_start(&e);
     d->spawn.mark = guard_mark(d->guard);
+    if (d->files.temp_dir)
+        guard_note_folder(d->guard, d->files.temp_dir);
     if (d->guard)
         descendants_except(d->descendants, guard_pid(d->guard));
     else if (e.code != ERR_OK)
@@ -341,7 +350,8 @@ static int prepare(struct driver_node *d, struct err *e)
         return -1;
     free(d->program);
     d->program = spawn_find(plan->argv[0], d->facts, e);
-    if (!d->program || check_script(d, plan, e) < 0 || find_wrappers(d, plan, e) < 0)
+    if (!d->program || check_script(d, plan, e) < 0 || find_wrappers(d, plan, e) < 0
+        || mpi_host_choose(d->mpi, plan, d->program, e) < 0)
         return -1;
     if (d->opt->is_plan) /* nothing will be started, so nothing is made */
         return 0;
@@ -366,7 +376,8 @@ static int prepare(struct driver_node *d, struct err *e)
     exec_pipe_close(&d->exec_pipe); /* of a generation that was prepared and never started */
     if (!d->watches)
         d->host.watches = d->watches = watch_set_new(d->loop, e);
-    if (!d->watches || prepare_input(d, plan, e) < 0)
+    if (!d->watches || prepare_input(d, plan, e) < 0
+        || mpi_host_begin(d->mpi, d->loop, d->watches, plan, d->guard, e) < 0)
         return -1;
     node_watch_prepare(d->watch, d->watches, plan, d->children, d->files.dir);
     worker_env_set_notify(d->env, node_watch_address(d->watch));
@@ -465,12 +476,13 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
     start.filters = d->opt->torchrun.filters;
     if (job_files_open(&d->files, rank, streams_logged(d->opt, local_rank), logs, e) < 0)
         return -1;
+    struct spawn s = d->spawn;
+    s.envp = worker_env_build(d->env, local_rank);
     if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0
-        && open_input(d, w, &in, e) == 0) {
-        struct spawn s = d->spawn;
+        && open_input(d, w, &in, e) == 0
+        && mpi_host_join(d->mpi, local_rank, &s.envp, &s.inherited, e) == 0) {
         s.path = w->wrapped ? d->wrappers[local_rank] : d->program;
         s.argv = node_plan_argv(plan, local_rank);
-        s.envp = worker_env_build(d->env, local_rank);
         s.in = in;
         s.out = out[1];
         s.err = err[1];
@@ -514,7 +526,9 @@ static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
 static void apply_spawn(struct driver_node *d, uint32_t local_rank)
 {
     struct err e;
-    if (spawn_one(d, local_rank, &e) < 0) {
+    int rc = spawn_one(d, local_rank, &e);
+    mpi_host_joined(d->mpi, local_rank);
+    if (rc < 0) {
         post_spawn_failed(d, local_rank, &e);
     } else {
         const char *cpus = node_plan(d->node)->workers[local_rank].cpus;
@@ -552,6 +566,7 @@ static void apply_reap(struct driver_node *d)
     d->npids = 0;
     if (d->fan)
         stdin_fan_begin(d->fan, 0);
+    mpi_host_end(d->mpi);
     exec_pipe_close(&d->exec_pipe);
 }
 
@@ -685,6 +700,7 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->facts = facts;
     exec_pipe_init(&d->exec_pipe);
     spawn_init(&d->spawn);
+    d->mpi = mpi_host_new(opt, facts);
     d->spawn.nofile = *nofile;
     d->up = *up;
     d->node = node_new(opt, facts, place);
@@ -766,6 +782,7 @@ void driver_node_close(struct driver_node *d)
     node_watch_free(d->watch);
     d->watch = NULL;
     exec_pipe_close(&d->exec_pipe);
+    mpi_host_close(d->mpi);
     guard_stop(d->guard);
     d->guard = NULL;
     terminal_close(d->terminal);

@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "launcher/io/folder.h"
 #include "launcher/io/proc_stat.h"
 
 enum {
@@ -28,6 +29,8 @@ enum {
     END_MS = 10000,      /* what survives SIGKILL that long is given up */
     PAUSE_MAX_MS = 64,
     PIPE_FD = 3,
+    FOLDERS_MAX = 4,
+    FOLDER_BYTES = 512,
 };
 
 /* A soft limit of file locks in this range has no meaning of its own: Linux has not looked at
@@ -38,6 +41,8 @@ static const uint64_t mark_base = UINT64_C(1) << 62;
 struct sessions {
     volatile uint32_t len; /* highest used + 1 */
     volatile pid_t ids[SESSIONS_MAX];
+    volatile uint32_t nfolders; /* counted once it is written */
+    char folders[FOLDERS_MAX][FOLDER_BYTES];
 };
 
 struct guard {
@@ -177,6 +182,8 @@ static _Noreturn void guard_main(const struct guard *g, int pipe_read)
     while (!(muster.revents & (POLLHUP | POLLERR | POLLNVAL)))
         poll(&muster, 1, -1);
     end_job(g);
+    for (uint32_t i = 0; i < g->sessions->nfolders; i++)
+        folder_remove(g->sessions->folders[i]);
     _exit(0);
 }
 
@@ -262,6 +269,15 @@ void guard_note_session(struct guard *g, uint32_t local_rank, pid_t pid)
     g->sessions->ids[local_rank] = pid;
     if (g->sessions->len <= local_rank)
         g->sessions->len = local_rank + 1;
+}
+
+void guard_note_folder(struct guard *g, const char *path)
+{
+    if (!g || g->sessions->nfolders == FOLDERS_MAX || strlen(path) >= FOLDER_BYTES)
+        return;
+    snprintf(g->sessions->folders[g->sessions->nfolders], FOLDER_BYTES, "%s", path);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    g->sessions->nfolders++;
 }
 
 void guard_stop(struct guard *g)

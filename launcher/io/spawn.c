@@ -118,6 +118,7 @@ static bool is_set_up(const struct spawn *s)
     return has_group(s) && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0
            && (s->in == STDIN_FILENO || dup2(s->in, STDIN_FILENO) >= 0)
            && dup2(s->out, STDOUT_FILENO) >= 0 && dup2(s->err, STDERR_FILENO) >= 0
+           && (s->inherited < 0 || fcntl(s->inherited, F_SETFD, 0) == 0)
            && setrlimit(RLIMIT_NOFILE, &s->nofile) == 0;
 }
 
@@ -170,7 +171,7 @@ void spawn_init(struct spawn *s)
 {
     memset(s, 0, sizeof *s);
     s->parent = getpid();
-    s->mem_node = s->terminal = -1;
+    s->mem_node = s->terminal = s->inherited = -1;
     sigemptyset(&s->changed);
     for (int signo = 1; signo < NSIG; signo++) {
         struct sigaction now;

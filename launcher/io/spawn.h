@@ -32,6 +32,7 @@ struct spawn {
     int terminal;                  /* the controlling one that it owns; -1 = none */
     bool is_foreground;            /* with terminal: its group becomes the foreground group */
     int exec_pipe;                 /* write end, close-on-exec, above 2 */
+    int inherited;                 /* one more descriptor of the worker, above 2; -1 = none */
     uint32_t local_rank;           /* goes into a failure's record */
     struct rlimit nofile;          /* of the worker */
     uint64_t mark;                 /* its soft RLIMIT_LOCKS, see guard.h; 0 = as muster's */
@@ -53,9 +54,8 @@ struct spawn_failure {
  * ERR_NOT_EXECUTABLE; free with free(). */
 char *spawn_find(const char *program, const struct facts *facts, struct err *e);
 
-/* Sets changed and parent to what this process is now, mem_node and terminal to -1 and the rest
- * to zero.
- */
+/* Sets changed and parent to what this process is now, mem_node, terminal and inherited to -1
+ * and the rest to zero. */
 void spawn_init(struct spawn *s);
 
 /* Starts it. *pidfd refers to the child and is close-on-exec. 0, or -1 with ERR_SYSTEM when

@@ -52,6 +52,25 @@ static void defaults(void **state)
         assert_int_equal(opt.origin[i], ORIGIN_DEFAULT);
 }
 
+static void mpi(void **state)
+{
+    (void)state;
+    static const char *const environment[] = {"MUSTER_MPI=pmi", NULL};
+    struct buf text;
+    buf_init(&text, 0);
+    assert_int_equal(parse("p"), 0);
+    assert_int_equal(opt.mpi, MPI_MODE_AUTO);
+    assert_int_equal(parse_with("p", environment), 0);
+    assert_int_equal(opt.mpi, MPI_MODE_PMI);
+    assert_int_equal(parse_with("--mpi=pmix p", environment), 0);
+    assert_int_equal(opt.mpi, MPI_MODE_PMIX);
+    options_value_format(&opt, OPTION_MPI, &text);
+    assert_string_equal(buf_str(&text), "pmix");
+    buf_fini(&text);
+    assert_int_equal(parse("--mpi openmpi p"), -1);
+    assert_non_null(strstr(err.text, "auto, pmix, pmi or none"));
+}
+
 static void spellings(void **state)
 {
     (void)state;
@@ -339,6 +358,7 @@ int main(void)
         cmocka_unit_test(fallback_names),
         cmocka_unit_test(help_names_every_option),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(mpi),
         cmocka_unit_test(streams_of_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

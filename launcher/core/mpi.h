@@ -1,0 +1,55 @@
+/* mpi.h - which process manager's side an MPI program needs played, and what the end of one of
+ * its ranks means.
+ *
+ * Two protocols exist: PMIx (Open MPI) and PMI-1 (MPICH and its relatives). Pure: the program
+ * comes in as the bytes of its file, what a rank has said to its server as a state.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_MPI_H
+#define MUSTER_LAUNCHER_CORE_MPI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "launcher/core/event.h"
+
+/* X(name, spelling): --mpi */
+#define MPI_MODES(X)                                                                           \
+    X(AUTO, "auto") /* as the program's libraries say */                                       \
+    X(PMIX, "pmix")                                                                            \
+    X(PMI, "pmi")                                                                              \
+    X(NONE, "none")
+
+#define X(name, spelling) MPI_MODE_##name,
+enum mpi_mode { MPI_MODES(X) MPI_MODE_COUNT };
+#undef X
+
+/* The spelling of a value, and back (0 or -1). */
+const char *mpi_mode_name(enum mpi_mode mode);
+int mpi_mode_parse(struct str s, enum mpi_mode *out);
+
+/* What a shared library of this name wants: MPI_MODE_PMIX, _PMI, or _NONE if it is no MPI. */
+enum mpi_mode mpi_mode_of_library(struct str soname);
+
+/* The same of a program, by the libraries that its file names itself (DT_NEEDED of an ELF file
+ * of this machine's kind); *library is the one that decided, within image. MPI_MODE_NONE also
+ * for a file that is no such program: a script, an interpreter that loads MPI later. */
+enum mpi_mode mpi_mode_of_program(const void *image, size_t size, struct str *library);
+
+/* What a rank has told its server. */
+enum mpi_state {
+    MPI_STATE_OUTSIDE, /* it has not called MPI_Init */
+    MPI_STATE_INSIDE,  /* MPI_Init, and no MPI_Finalize yet */
+    MPI_STATE_FINALIZED,
+    MPI_STATE_ABORTED /* MPI_Abort */
+};
+
+/* Corrects the end of a worker by what MPI knows of it: after MPI_Abort(code) it ended with
+ * that code, however its process came to die, and never with 0; an exit with 0 between MPI_Init
+ * and MPI_Finalize is exit 1, because the others would wait for it for ever. Appends why, if
+ * end was changed or there is more to say than a status. */
+void mpi_judge_end(enum mpi_state state, int abort_code, struct worker_end *end,
+                   struct buf *why);
+
+#endif

@@ -1,0 +1,8 @@
+/* folder.h - removes a folder of muster's own with everything below it. */
+#ifndef MUSTER_LAUNCHER_IO_FOLDER_H
+#define MUSTER_LAUNCHER_IO_FOLDER_H
+
+/* Does not follow links or leave the file system; what cannot be removed stays. */
+void folder_remove(const char *path);
+
+#endif
