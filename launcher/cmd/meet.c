@@ -20,7 +20,12 @@ struct place {
 static int find_place(const struct options *opt, struct place *p, struct err *e)
 {
     struct netif_list own;
-    if (addr_parse(str_from(opt->rdzv_endpoint), ENDPOINT_PORT, &p->endpoint, e) < 0)
+    const char *text = opt->rdzv_endpoint;
+    if (!text) /* torchrun's static rendezvous */
+        text = opt->master_addr ? opt->master_addr : "127.0.0.1";
+    if (addr_parse(str_from(text), opt->master_port ? opt->master_port : ENDPOINT_PORT,
+                   &p->endpoint, e)
+        < 0)
         return err_wrap(e, "--rdzv-endpoint");
     if (!p->endpoint.port)
         return err_set(e, ERR_USAGE,
@@ -51,7 +56,7 @@ static struct link_key *make_key(const struct options *opt, const struct place *
         log_info("",
                  "the nodes meet without a secret: whoever knows the job's id '%s' and "
                  "reaches %s can join (--secret-file)",
-                 opt->job_id, opt->rdzv_endpoint);
+                 opt->job_id, p->endpoint.host);
     return link_key_from_id(opt->job_id, e);
 }
 
@@ -81,7 +86,8 @@ int meet(const struct options *opt, const struct facts *facts,
                                      .key = key,
                                      .nnodes = opt->nnodes_max};
         rc = as_head(opt, facts, &net, status, e);
-        is_head = rc == 0 || e->sys != EADDRINUSE; /* else another node on this machine is */
+        /* else another node on this machine is */
+        is_head = rc == 0 || e->sys != EADDRINUSE || opt->nnodes_max == 1;
     }
     if (!is_head) {
         const struct agent agent = {.opt = opt,

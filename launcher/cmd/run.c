@@ -140,14 +140,14 @@ int cmd_run_job(struct options *opt, char *const *args)
     if (!opt->job_id) {
         if (random_id(id, sizeof id, &e) < 0)
             return cmd_fail_early(opt, &e);
-        opt->job_id = opt->rdzv_endpoint ? "none" : id; /* torchrun's word */
+        opt->job_id = options_has_endpoint(opt) ? "none" : id; /* torchrun's word */
     }
     if (facts_gather(node_plan_needs_gpus(opt), &facts, &e) < 0)
         return cmd_fail_early(opt, &e);
     facts_gather_topology(opt->cpu_bind, &facts);
-    int status, rc = options_has_hosts(opt) ? spread_out(opt, &facts, args, &status, &e)
-                     : opt->rdzv_endpoint   ? meet(opt, &facts, run_job, &status, &e)
-                                            : run_job(opt, &facts, NULL, &status, &e);
+    int status, rc = options_has_hosts(opt)      ? spread_out(opt, &facts, args, &status, &e)
+                     : options_has_endpoint(opt) ? meet(opt, &facts, run_job, &status, &e)
+                                                 : run_job(opt, &facts, NULL, &status, &e);
     facts_release(&facts);
     if (rc < 0)
         status = cmd_fail_early(opt, &e);

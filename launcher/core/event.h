@@ -125,8 +125,7 @@ struct frame {
     union {
         struct {
             const char *host;
-            uint32_t
-                slots; /* workers this node would run if the command line gives no number */
+            uint32_t slots;     /* workers that this node will run */
             uint32_t node_rank; /* that it was given, or NODE_RANK_ANY */
             uint32_t nnodes;    /* of its own command line, 0 = none */
             uint32_t pid;       /* of its muster */

@@ -23,6 +23,7 @@
  *                         '-------------- its wait is over ---- PAUSE <----------'       |
  *                                                 every node REAPED or lost, no restart -|
  *                                                  PAUSE: a signal, a limit, a lost node -'
+ * After a lost node STOP and PAUSE may lead back to JOIN: another one is awaited in its place.
  * FLUSH, before DONE: what other nodes' workers have printed waits for a reader.
  */
 enum job_state {
@@ -43,8 +44,8 @@ static const unsigned allowed[] = {
     [JOB_START] = TO(RUN) | TO(STOP) | TO(FLUSH) | TO(DONE),
     [JOB_RUN] = TO(LOOK) | TO(STOP) | TO(FLUSH) | TO(DONE),
     [JOB_LOOK] = TO(STOP),
-    [JOB_STOP] = TO(START) | TO(PAUSE) | TO(FLUSH) | TO(DONE),
-    [JOB_PAUSE] = TO(START) | TO(FLUSH) | TO(DONE),
+    [JOB_STOP] = TO(JOIN) | TO(START) | TO(PAUSE) | TO(FLUSH) | TO(DONE),
+    [JOB_PAUSE] = TO(JOIN) | TO(START) | TO(FLUSH) | TO(DONE),
     [JOB_FLUSH] = TO(DONE),
     [JOB_DONE] = 0,
 };
@@ -76,6 +77,8 @@ struct job {
     char *addr;
     uint16_t port;
     uint64_t beat_ms, next_beat_check_ms, time_limit_at_ms, state_deadline_ms, join_limit_ms;
+    uint64_t last_call_ms; /* when those that have joined are enough; UINT64_MAX = not yet */
+    bool must_plan;        /* before the next generation: its nodes are not those of the last */
     uint64_t generation_at_ms, stop_at_ms, gone_after_ms;
     int stop_signo;       /* what the workers were sent */
     int ninterrupts;      /* SIGINT so far */
@@ -101,6 +104,7 @@ struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms
     struct job *j = mem_alloc(1, sizeof *j);
     j->opt = opt;
     members_init(&j->nodes, nnodes);
+    j->last_call_ms = UINT64_MAX;
     j->beat_ms = beat_ms;
     j->next_beat_check_ms = j->time_limit_at_ms = j->state_deadline_ms = UINT64_MAX;
     j->join_limit_ms = j->survey.deadline_ms = UINT64_MAX;
@@ -221,6 +225,7 @@ static void stop(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
     j->stop_signo =
         j->state == JOB_LOOK && !j->nalive ? 0 : signo; /* nobody is left to get it */
+    bool is_before = j->state == JOB_JOIN;              /* nobody runs anything */
     move(j, JOB_STOP);
     j->stop_at_ms = now_ms;
     note_add(fx, NOTE_STOPPING)->number = signo;
@@ -231,12 +236,14 @@ static void stop(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
         note->rank = (uint32_t)(notice.ms / 1000);
     }
     effects_add(fx, FX_STORE_GATE);
-    send_stop(j, fx, signo, j->opt->grace_ms, now_ms);
-    for (uint32_t i = 0; i < j->nodes.n; i++) { /* who never joined has nothing to reap */
-        if (j->nodes.list[i].status == MEMBER_AWAITED) {
-            j->nodes.list[i].status = MEMBER_REAPED;
-            j->nreaped++;
-        }
+    if (!is_before)
+        send_stop(j, fx, signo, j->opt->grace_ms, now_ms);
+    for (uint32_t i = 0; i < j->nodes.n; i++) {
+        enum member_status *status = &j->nodes.list[i].status;
+        if (*status != MEMBER_AWAITED && !(is_before && *status == MEMBER_JOINED))
+            continue;
+        *status = MEMBER_REAPED; /* it has nothing to reap */
+        j->nreaped++;
     }
     if (j->nreaped == j->nodes.n)
         finish_generation(j, now_ms, fx);
@@ -375,8 +382,9 @@ static const char *master_addr(const struct job *j, const struct member *n)
     return n->via && *n->via ? n->via : j->addr;
 }
 
-static void plan(struct job *j, uint64_t now_ms, struct effects *fx)
+static int give_orders(struct job *j, uint64_t now_ms, struct effects *fx)
 {
+    j->must_plan = false;
     members_settle(&j->nodes);
     struct order *orders = mem_alloc(j->nodes.n, sizeof *orders);
     for (uint32_t i = 0; i < j->nodes.n; i++)
@@ -386,15 +394,21 @@ static void plan(struct job *j, uint64_t now_ms, struct effects *fx)
                                    .master_addr = master_addr(j, &j->nodes.list[i]),
                                    .master_port = j->port};
     struct err e;
-    int rc = plan_build(j->opt, orders, j->nodes.n, &e);
+    int rc = plan_build(orders, j->nodes.n, &e);
     for (uint32_t i = 0; i < j->nodes.n && rc == 0; i++)
         j->nodes.list[i].order = orders[i];
     j->nranks = rc == 0 ? orders[0].world_size : 0;
     free(orders);
-    if (rc < 0) {
+    if (rc < 0)
         end_with(j, VERDICT_ERROR, 0, &e, now_ms, fx);
+    return rc;
+}
+
+/* All have joined. */
+static void plan(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    if (give_orders(j, now_ms, fx) < 0)
         return;
-    }
     move(j, JOB_START);
     start_generation(j, fx);
 }
@@ -411,16 +425,24 @@ static void run(struct job *j, uint64_t now_ms, struct effects *fx)
 
 /* ---- the end of a generation ---- */
 
+static bool has_lost(const struct job *j)
+{
+    for (uint32_t i = 0; i < j->nodes.n; i++)
+        if (j->nodes.list[i].status == MEMBER_LOST)
+            return true;
+    return false;
+}
+
 /* Whether the next attempt is due, and when. */
 static bool may_restart(struct job *j, uint64_t *delay_ms, struct effects *fx)
 {
     const struct verdict *v = &j->verdict;
-    bool is_theirs = v->kind == VERDICT_WORKER || v->kind == VERDICT_HANG;
+    bool is_theirs = v->kind == VERDICT_WORKER || v->kind == VERDICT_HANG
+                     || (v->kind == VERDICT_NODE_LOST && v->err.code == ERR_NODE_LOST);
     if (!is_theirs || j->is_user_end)
         return false;
-    for (uint32_t i = 0; i < j->nodes.n; i++)
-        if (j->nodes.list[i].status == MEMBER_LOST) /* nobody replaces a lost node yet */
-            return false;
+    if (options_has_hosts(j->opt) && has_lost(j)) /* nobody comes in its place */
+        return false;
     struct note *note;
     switch (
         restart_decide(&j->restart, j->opt, j->generation, &v->end, v->after_ms, delay_ms)) {
@@ -445,10 +467,35 @@ static bool may_restart(struct job *j, uint64_t *delay_ms, struct effects *fx)
     return false;
 }
 
-static void restart(struct job *j, struct effects *fx)
+/* A fixed number of nodes waits for another one in a lost one's place; one that may change goes
+ * on with those that are left, if they are enough. */
+static void after_loss(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    members_reopen(&j->nodes);
+    for (uint32_t i = 0; i < j->nodes.n; i++)
+        if (j->nodes.list[i].status != MEMBER_AWAITED)
+            j->nodes.list[i].status = MEMBER_JOINED;
+    j->must_plan = true;
+    j->nreaped = 0;
+    if (j->nodes.njoined >= j->opt->nnodes_min) {
+        members_close(&j->nodes);
+        move(j, JOB_START);
+        return;
+    }
+    move(j, JOB_JOIN);
+    j->join_limit_ms = now_ms + j->opt->join_timeout_ms;
+    j->last_call_ms = UINT64_MAX;
+    j->state_deadline_ms = now_ms + JOIN_NOTE_MS;
+    note_add(fx, NOTE_NODE_AWAITED)->number = j->nodes.n - j->nodes.njoined;
+}
+
+static void restart(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->generation++;
-    move(j, JOB_START);
+    if (has_lost(j))
+        after_loss(j, now_ms, fx);
+    else
+        move(j, JOB_START);
     struct note *note = note_add(fx, NOTE_GENERATION);
     note->number = j->generation + 1;
     note->rank = j->opt->max_restarts + 1;
@@ -493,7 +540,7 @@ static void finish_generation(struct job *j, uint64_t now_ms, struct effects *fx
     if (delay_ms)
         pause(j, delay_ms, now_ms, fx);
     else
-        restart(j, fx);
+        restart(j, now_ms, fx);
 }
 
 static void node_is_over(struct job *j, struct member *n, enum member_status status,
@@ -540,8 +587,15 @@ static void on_hello(struct job *j, uint32_t link, const struct frame *frame, ui
     }
     if (j->join_limit_ms == UINT64_MAX)
         j->join_limit_ms = now_ms + j->opt->join_timeout_ms;
-    if (members_complete(&j->nodes))
+    if (members_complete(&j->nodes)) {
         plan(j, now_ms, fx);
+    } else if (j->nodes.njoined >= j->opt->nnodes_min && j->last_call_ms == UINT64_MAX) {
+        j->last_call_ms = now_ms + j->opt->last_call_ms;
+        j->state_deadline_ms = least(j->state_deadline_ms, j->last_call_ms);
+        struct note *note = note_add(fx, NOTE_LAST_CALL);
+        note->number = j->nodes.njoined;
+        note->rank = (uint32_t)(j->opt->last_call_ms / 1000);
+    }
 }
 
 static void on_ready(struct job *j, struct member *n, uint64_t now_ms, struct effects *fx)
@@ -855,7 +909,7 @@ static void on_node_lost(struct job *j, uint32_t link, const struct err *err, ui
     struct member *n = members_find(&j->nodes, link);
     if (!n) /* it had not said hello */
         return;
-    if (j->state != JOB_JOIN) {
+    if (j->state != JOB_JOIN || options_has_hosts(j->opt)) {
         lose(j, n, err, now_ms, fx);
         return;
     }
@@ -883,9 +937,15 @@ static void check_beats(struct job *j, uint64_t now_ms, struct effects *fx)
 
 static void on_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
 {
+    if (now_ms >= j->last_call_ms && j->nodes.njoined >= j->opt->nnodes_min) {
+        members_close(&j->nodes);
+        plan(j, now_ms, fx);
+        return;
+    }
     if (now_ms < j->join_limit_ms) {
         note_add(fx, NOTE_NODE_LATE)->number = j->nodes.n - j->nodes.njoined;
-        j->state_deadline_ms = least(now_ms + JOIN_NOTE_MS, j->join_limit_ms);
+        j->state_deadline_ms =
+            least(least(now_ms + JOIN_NOTE_MS, j->join_limit_ms), j->last_call_ms);
         return;
     }
     uint32_t node = 0;
@@ -906,7 +966,7 @@ static void on_state_deadline(struct job *j, uint64_t now_ms, struct effects *fx
         return;
     }
     if (j->state == JOB_PAUSE)
-        restart(j, fx);
+        restart(j, now_ms, fx);
     if (j->state != JOB_STOP)
         return;
     struct err e;
@@ -984,7 +1044,8 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
         on_signal(j, ev->u.signal.signo, ev->now_ms, out);
         return;
     case EV_STORE_READY:
-        if (j->state == JOB_START && ev->u.store_ready.generation == j->generation)
+        if (j->state == JOB_START && ev->u.store_ready.generation == j->generation
+            && (!j->must_plan || give_orders(j, ev->now_ms, out) == 0))
             start_generation(j, out);
         return;
     case EV_NODE_LOST:

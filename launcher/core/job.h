@@ -26,7 +26,8 @@ struct job_rank {
     const char *host; /* owned by the job */
 };
 
-/* Keeps a reference to opt. nnodes: how many nodes must join. beat_ms: how often a node says
+/* Keeps a reference to opt. nnodes: how many nodes may join, of which
+ * opt->nnodes_min must. beat_ms: how often a node says
  * that it is alive, 0 = nodes cannot get lost silently (same process); opt->beats_missed
  * missing beats mean a lost node, unless the head itself did not run meanwhile. A node that has
  * not joined opt->join_timeout_ms after the first one ends the job. */

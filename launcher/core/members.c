@@ -8,7 +8,7 @@
 
 void members_init(struct members *m, uint32_t n)
 {
-    *m = (struct members){.n = n};
+    *m = (struct members){.n = n, .capacity = n};
     m->list = mem_alloc(n, sizeof *m->list);
     for (uint32_t i = 0; i < n; i++)
         m->list[i].link = LINK_NONE;
@@ -16,7 +16,7 @@ void members_init(struct members *m, uint32_t n)
 
 void members_fini(struct members *m)
 {
-    for (uint32_t i = 0; i < m->n; i++) {
+    for (uint32_t i = 0; i < m->capacity; i++) {
         free(m->list[i].host);
         free(m->list[i].via);
     }
@@ -50,9 +50,9 @@ static int check(const struct members *m, const struct frame *hello, struct err 
 {
     const char *host = hello->u.hello.host;
     uint32_t rank = hello->u.hello.node_rank, nnodes = hello->u.hello.nnodes;
-    if (nnodes && nnodes != m->n)
+    if (nnodes && nnodes != m->capacity)
         return err_set(e, ERR_USAGE, "%s was started with --nnodes %u, the head with %u", host,
-                       nnodes, m->n);
+                       nnodes, m->capacity);
     if (rank != NODE_RANK_ANY && rank >= m->n)
         return err_set(e, ERR_USAGE,
                        "%s was started with --node-rank %u; of %u nodes the last "
@@ -115,6 +115,38 @@ void members_leave(struct members *m, struct member *member)
     free(member->via);
     *member = (struct member){.link = LINK_NONE};
     m->njoined--;
+}
+
+void members_close(struct members *m)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->n; i++) {
+        if (m->list[i].status == MEMBER_AWAITED)
+            continue;
+        struct member kept = m->list[i];
+        m->list[i] = (struct member){.link = LINK_NONE};
+        if (kept.asked_rank != NODE_RANK_ANY)
+            kept.asked_rank = n;
+        m->list[n] = kept;
+        set_link(m, kept.link, ++n);
+    }
+    m->n = n;
+}
+
+uint32_t members_reopen(struct members *m)
+{
+    uint32_t nlost = 0;
+    for (uint32_t i = 0; i < m->n; i++) {
+        struct member *member = &m->list[i];
+        if (member->status == MEMBER_LOST) {
+            members_leave(m, member);
+            nlost++;
+        } else {
+            member->asked_rank = i; /* a place that it had it keeps */
+        }
+    }
+    m->n = m->capacity;
+    return nlost;
 }
 
 bool members_complete(const struct members *m)

@@ -30,14 +30,14 @@ struct member {
 
 struct members {
     struct member *list; /* n of them */
-    uint32_t n, njoined;
+    uint32_t n, capacity, njoined;
     uint32_t *by_link; /* place in list + 1; 0 = none */
     size_t nlinks;
 };
 
 enum { LINK_NONE = UINT32_MAX };
 
-/* n nodes are awaited, at least 1. */
+/* n nodes are awaited, at least 1; later there may be fewer, never more. */
 void members_init(struct members *m, uint32_t n);
 void members_fini(struct members *m);
 
@@ -51,6 +51,13 @@ int members_join(struct members *m, uint32_t link, const struct frame *hello, ui
 
 /* Before all have joined: its place is free again. */
 void members_leave(struct members *m, struct member *member);
+
+/* No more are awaited: those that have joined are all, in the same order. */
+void members_close(struct members *m);
+
+/* After a generation: the places of those that were lost are free again, the others keep
+ * theirs. Returns how many were lost. */
+uint32_t members_reopen(struct members *m);
 
 bool members_complete(const struct members *m);
 

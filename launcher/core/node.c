@@ -555,7 +555,8 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
 static void on_boot(struct node *n, uint64_t now_ms, struct effects *fx)
 {
     uint32_t slots;
-    if (node_plan_slots(n->opt, n->facts, &slots, &n->err) < 0) {
+    int rc = node_plan_slots(n->opt, n->facts, &slots, &n->err);
+    if (rc < 0) {
         refuse(n, fx);
         return;
     }

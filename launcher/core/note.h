@@ -43,6 +43,8 @@
     X(PREEMPTED, INFO, "workers get {signal} and up to {rank} s before they are asked to end") \
     X(SEEN, INFO, "{text}")                                                                    \
     X(NOTHING_RUNS, INFO, "no worker is running whose stacks could be shown")                  \
+    X(NODE_AWAITED, INFO, "waiting for {number} nodes in place of those that were lost")       \
+    X(LAST_CALL, INFO, "{number} nodes have joined; {rank} s for more")                        \
     X(NODE_REFUSED, INFO, "a node was turned away: {text}")                                    \
     X(NODE_LEFT, INFO, "a node left before the start ({text}); waiting for another")           \
     X(HEAD_SILENT, WARN, "no sign of life from the head for {seconds}; ending the workers")    \

@@ -493,12 +493,6 @@ static int check_hosts(const struct options *opt, struct err *e)
 /* Nodes have to find each other. */
 static int check_nodes(const struct options *opt, struct err *e)
 {
-    if (opt->nnodes_min < opt->nnodes_max)
-        return err_set(
-            e, ERR_USAGE,
-            "--nnodes %u:%u: a number of nodes that may change is not supported yet; "
-            "say --nnodes %u",
-            opt->nnodes_min, opt->nnodes_max, opt->nnodes_max);
     if (opt->nnodes_max > 1 && !opt->rdzv_endpoint && !options_has_hosts(opt))
         return err_set(e, ERR_USAGE,
                        "--nnodes %u: the nodes meet at --rdzv-endpoint HOST:PORT, the same on "
@@ -586,6 +580,11 @@ int options_parse_command(enum option_command command, char *const *args,
     if (!opt->is_help && options_parse_environment(environment, true, opt, e) < 0)
         return -1;
     return opt->is_help ? 0 : check_command(command, opt, e);
+}
+
+bool options_has_endpoint(const struct options *opt)
+{
+    return opt->rdzv_endpoint || opt->nnodes_max > 1;
 }
 
 bool options_has_hosts(const struct options *opt)

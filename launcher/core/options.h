@@ -142,9 +142,9 @@ enum option_type {
       "write what happens to FILE, one JSON object a line (- = standard output)")              \
     X(JUNIT, "junit", 0, true, NULL, TEXT, junit, "FILE",                                      \
       "write how each rank ended to FILE, as JUnit XML")                                       \
-    X(NNODES, "nnodes", 0, true, "PET_NNODES", NNODES, nnodes_min, "N",                        \
-      "how many nodes take part: the same command on each of them, with --rdzv-endpoint "      \
-      "(default 1)")                                                                           \
+    X(NNODES, "nnodes", 0, true, "PET_NNODES", NNODES, nnodes_min, "N[:MAX]",                  \
+      "how many nodes take part, or MIN:MAX: the same command on each of them, with "          \
+      "--rdzv-endpoint (default 1)")                                                           \
     X(NODE_RANK, "node-rank", 0, true, "PET_NODE_RANK", NODE_RANK, node_rank, "N",             \
       "place of this node among them (default: by natural order of the host names)")           \
     X(RDZV_ENDPOINT, "rdzv-endpoint", 0, true, "PET_RDZV_ENDPOINT", TEXT, rdzv_endpoint,       \
@@ -323,6 +323,9 @@ int options_parse_command(enum option_command command, char *const *args,
 /* Appends the --help text of `muster run`; of another command. */
 void options_help(struct buf *out);
 void options_help_command(enum option_command command, struct buf *out);
+
+/* Whether nodes of one job, each started by itself, meet at an endpoint. */
+bool options_has_endpoint(const struct options *opt);
 
 /* Whether muster itself starts nodes, on the hosts of a list. */
 bool options_has_hosts(const struct options *opt);

@@ -1,11 +1,9 @@
 #include "launcher/core/plan.h"
 
-int plan_build(const struct options *opt, struct order *orders, uint32_t n, struct err *e)
+int plan_build(struct order *orders, uint32_t n, struct err *e)
 {
     uint64_t world = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (opt->nproc)
-            orders[i].nworkers = opt->nproc;
         if (!orders[i].nworkers)
             return err_set(e, ERR_USAGE,
                            "node %u has no GPU to count workers by; say how many with -n N", i);

@@ -8,12 +8,11 @@
 
 #include "base/err.h"
 #include "launcher/core/event.h"
-#include "launcher/core/options.h"
 
 /* Sets first_rank, nworkers, world_size, node_rank and nnodes of each of the n orders, whose
- * nworkers come in as the number of slots that the node offers; opt->nproc beats it. 0, or -1
- * with ERR_USAGE where a node is left without workers, or the world would pass 2^31 - 1 ranks.
+ * nworkers come in as what the node said in its HELLO. 0, or -1 with ERR_USAGE where a node is
+ * left without workers, or the world would pass 2^31 - 1 ranks.
  */
-int plan_build(const struct options *opt, struct order *orders, uint32_t n, struct err *e);
+int plan_build(struct order *orders, uint32_t n, struct err *e);
 
 #endif

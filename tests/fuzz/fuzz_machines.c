@@ -508,6 +508,8 @@ static void make(struct fuzz *f, const uint8_t *head)
     f->nworkers = 1 + head[1] % WORKERS_MAX;
     setup_init(&f->setup, f->nworkers);
     f->setup.options.max_restarts = head[0] / NODES_MAX % 4;
+    f->setup.options.hosts = head[3] & 64 ? "list" : NULL;
+    f->setup.options.nnodes_min = head[3] & 32 ? 1 : f->nnodes;
     f->setup.options.restart_delay_ms = head[3] & 4 ? 700 : 0;
     f->setup.options.min_uptime_ms = head[3] & 8 ? 5000 : 0;
     f->setup.options.is_plan = head[0] >= 0xc0;

@@ -569,6 +569,8 @@ static void make_world(struct world *w)
     const struct sim_config *c = w->config;
     setup_init(&w->setup, c->workers);
     w->setup.options.max_restarts = c->max_restarts;
+    w->setup.options.hosts = c->nfaults ? "started by muster" : NULL;
+    w->setup.options.nnodes_min = w->setup.options.nnodes_max = c->nodes;
     w->setup.options.restart_delay_ms = c->restart_delay_ms;
     w->setup.options.origin[OPTION_RESTART_DELAY] =
         c->restart_delay_ms ? ORIGIN_COMMAND_LINE : ORIGIN_DEFAULT;

@@ -74,6 +74,12 @@ static void machine_set(struct run *r, struct str key, uint64_t v, uint64_t *nod
         *beat_ms = v;
     else if (str_eq(key, "nproc"))
         opt->nproc = (uint32_t)v;
+    else if (str_eq(key, "min_nodes"))
+        opt->nnodes_min = (uint32_t)v;
+    else if (str_eq(key, "last_call_ms"))
+        opt->last_call_ms = v;
+    else if (str_eq(key, "hosts")) /* muster starts the nodes */
+        opt->hosts = v ? "list" : NULL;
     else if (str_eq(key, "max_restarts"))
         opt->max_restarts = (uint32_t)v;
     else if (str_eq(key, "plan"))
@@ -103,6 +109,7 @@ static void make_machine(struct run *r, const char *line)
     if (!is_job && !str_eq(word, "node"))
         fail("a machine is a job or a node", line);
     setup_init(&r->setup, 2);
+    r->setup.options.nnodes_min = 0; /* all of them */
     while (str_split(&rest, ' ', &word)) {
         struct str value = word;
         uint64_t v = 0;
@@ -111,9 +118,11 @@ static void make_machine(struct run *r, const char *line)
             fail("not KEY=NUMBER", line);
         machine_set(r, key, v, &nodes, &beat_ms);
     }
-    if (is_job)
+    if (is_job) {
+        struct options *opt = &r->setup.options;
+        opt->nnodes_min = opt->nnodes_min ? opt->nnodes_min : (uint32_t)nodes;
         r->job = job_new(&r->setup.options, (uint32_t)nodes, beat_ms);
-    else {
+    } else {
         const struct node_place place = {.beat_ms = beat_ms, .node_rank = NODE_RANK_ANY};
         r->node = node_new(&r->setup.options, &r->setup.facts, &place);
     }

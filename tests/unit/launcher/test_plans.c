@@ -24,10 +24,9 @@ static struct options options_of(char *const *program, uint32_t nproc)
 static void ranks_are_contiguous_by_node(void **state)
 {
     (void)state;
-    struct options opt = {0};
     struct order orders[4] = {
         {.nworkers = 8}, {.nworkers = 1}, {.nworkers = 3}, {.nworkers = 2}};
-    assert_int_equal(plan_build(&opt, orders, 4, &err), 0);
+    assert_int_equal(plan_build(orders, 4, &err), 0);
     static const uint32_t first[] = {0, 8, 9, 12};
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(orders[i].first_rank, first[i]);
@@ -37,22 +36,11 @@ static void ranks_are_contiguous_by_node(void **state)
     }
 }
 
-static void a_number_given_beats_the_slots(void **state)
-{
-    (void)state;
-    struct options opt = {.nproc = 2};
-    struct order orders[2] = {{.nworkers = 8}, {.nworkers = 0}};
-    assert_int_equal(plan_build(&opt, orders, 2, &err), 0);
-    assert_int_equal(orders[1].first_rank, 2);
-    assert_int_equal(orders[1].world_size, 4);
-}
-
 static void a_node_without_workers_is_named(void **state)
 {
     (void)state;
-    struct options opt = {0};
     struct order orders[2] = {{.nworkers = 8}, {.nworkers = 0}};
-    assert_int_equal(plan_build(&opt, orders, 2, &err), -1);
+    assert_int_equal(plan_build(orders, 2, &err), -1);
     assert_int_equal(err.code, ERR_USAGE);
     assert_non_null(strstr(err.text, "node 1"));
     assert_non_null(strstr(err.text, "-n N"));
@@ -61,9 +49,8 @@ static void a_node_without_workers_is_named(void **state)
 static void the_world_has_a_limit(void **state)
 {
     (void)state;
-    struct options opt = {0};
     struct order orders[2] = {{.nworkers = INT32_MAX}, {.nworkers = 1}};
-    assert_int_equal(plan_build(&opt, orders, 2, &err), -1);
+    assert_int_equal(plan_build(orders, 2, &err), -1);
     assert_int_equal(err.code, ERR_USAGE);
 }
 
@@ -371,7 +358,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_are_contiguous_by_node),
-        cmocka_unit_test(a_number_given_beats_the_slots),
         cmocka_unit_test(a_node_without_workers_is_named),
         cmocka_unit_test(the_world_has_a_limit),
         cmocka_unit_test(python_programs_get_their_interpreter),
