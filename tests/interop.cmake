@@ -9,3 +9,5 @@ foreach(name pytorch-ddp pytorch-fsdp resume lightning accelerate accelerate-con
            $<TARGET_FILE:muster> ${MUSTER_FRAMEWORKS_PYTHON} ${name})
   set_tests_properties(interop/example-${name} PROPERTIES LABELS interop TIMEOUT 1500 SKIP_RETURN_CODE 77)
 endforeach()
+
+# By hand, as it takes long: tests/interop/restart_score.py, a restart fifty times in a row.

@@ -27,9 +27,10 @@ def main():
         accelerator.backward(loss)
         optimizer.step()
         optimizer.zero_grad()
-        mean = accelerator.gather(loss.detach()).mean()
-        if accelerator.is_main_process and step in (1, STEPS):
-            print(f"step {step} loss {mean.item():.9f}", flush=True)
+        if step in (1, STEPS):
+            mean = accelerator.gather(loss.detach()).mean()
+            if accelerator.is_main_process:
+                print(f"step {step} loss {mean.item():.9f}", flush=True)
     print(f"rank {accelerator.process_index} of {world}: precision {accelerator.mixed_precision}", flush=True)
     accelerator.end_training()
 

@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-STEPS = 50
+STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 50
 
 
 def main():
@@ -34,10 +34,11 @@ def main():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        mean = loss.detach().clone()
-        dist.all_reduce(mean)  # the loss of the whole batch, not of this rank's part
-        if rank == 0 and step in (1, STEPS):
-            print(f"step {step} loss {mean.item() / world:.9f}", flush=True)
+        if step in (1, STEPS):
+            mean = loss.detach().clone()
+            dist.all_reduce(mean)  # the loss of the whole batch, not of this rank's part
+            if rank == 0:
+                print(f"step {step} loss {mean.item() / world:.9f}", flush=True)
 
     # All ranks hold the same weights, because DDP averaged the gradients.
     mine = model[0].weight.detach().clone()

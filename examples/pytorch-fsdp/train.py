@@ -40,10 +40,11 @@ def main():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        mean = loss.detach().clone()
-        dist.all_reduce(mean)
-        if rank == 0 and step in (1, STEPS):
-            print(f"step {step} loss {mean.item() / world:.9f}", flush=True)
+        if step in (1, STEPS):
+            mean = loss.detach().clone()
+            dist.all_reduce(mean)
+            if rank == 0:
+                print(f"step {step} loss {mean.item() / world:.9f}", flush=True)
     dist.barrier()
     print(f"rank {rank} of {world}: {part} of {whole} weights", flush=True)
     dist.destroy_process_group()

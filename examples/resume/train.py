@@ -70,10 +70,11 @@ def main():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        mean = loss.detach().clone()
-        dist.all_reduce(mean)
-        if rank == 0 and step in (1, opt.steps):
-            print(f"step {step} loss {mean.item() / world:.9f}", flush=True)
+        if step in (1, opt.steps):
+            mean = loss.detach().clone()
+            dist.all_reduce(mean)
+            if rank == 0:
+                print(f"step {step} loss {mean.item() / world:.9f}", flush=True)
         if step % opt.every == 0 and rank == 0:
             save(opt.checkpoint, step, model, optimizer)
         if step == opt.fail_at and attempt == 0 and rank == world - 1:

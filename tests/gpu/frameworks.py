@@ -32,8 +32,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "examples")
 FRAMEWORKS = {"pytorch-ddp": "torch", "pytorch-fsdp": "torch", "lightning": "lightning", "accelerate": "accelerate",
               "hf-trainer": "transformers", "jax": "jax"}
+MORE = ("hf-trainer", "jax")  # last, if time is left
 LAUNCHERS = ("muster", "torchrun")
 LOCK = threading.Lock()
+ALIVE = set()  # launchers that run now
 
 
 class Run:
@@ -79,17 +81,20 @@ def run(command, log, deadline_s, folder):
            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     begin, lines, late = time.monotonic(), [], []
+    text = f"=== {' '.join(command)}\n"
     p = subprocess.Popen(command, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, errors="replace", start_new_session=True)
     timer = threading.Timer(max(1, min(deadline_s, left_s() + 20)), lambda: (late.append(True), end(p)))
     timer.start()
+    ALIVE.add(p)
     for line in p.stdout:
         lines.append((time.monotonic() - begin, line))
     p.wait()
     timer.cancel()
+    ALIVE.discard(p)
     done = Run(None if late else p.returncode, time.monotonic() - begin, lines)
     with LOCK, open(os.path.join(OUT, log), "a", encoding="utf-8") as f:
-        f.write(f"=== {' '.join(command)}\n=== status {done.status}, {done.wall_s:.1f} s\n{done.text[-20000:]}\n")
+        f.write(f"{text}=== status {done.status}, {done.wall_s:.1f} s\n{done.text[-20000:]}\n")
     return done
 
 
@@ -212,35 +217,46 @@ def machine():
     return f"{' '.join(muster)}; PyTorch {torch}; {os.cpu_count()} cores; {WORKERS} workers; NCCL_NVLS_ENABLE={os.environ.get('NCCL_NVLS_ENABLE', '')}"
 
 
-def main():
-    page = ["# Frameworks under muster and torchrun", "", machine(), ""]
-    say(page[2])
-    names = [name for name, module in FRAMEWORKS.items() if has(module)]
-    missing = [name for name in FRAMEWORKS if name not in names]
-    runs = {}
-    main_names, more_names = [n for n in names if n not in ("hf-trainer", "jax")], [n for n in names if n in ("hf-trainer", "jax")]
-    rounds(0, 1, main_names, runs)
-    screens = ["| launcher | status | s | lines | says the exception | within its last 12 lines |", "|---|---|---|---|---|---|"]
-    screens += [failure(launcher) for launcher in LAUNCHERS]
-    say("restarts: begin")
-    again = restarts() if RESTARTS else []
-    rounds(1, ROUNDS, main_names, runs)
-    rounds(0, 1, more_names, runs)
-    page += framework_table(names, runs)
-    if missing:
-        page += ["", f"Not run, not installed here: {', '.join(missing)}."]
-    page += ["", "## An exception in the last rank", "The screens are in screen-muster.txt and screen-torchrun.txt.", "", *screens]
-    page += ["", "## Restart from a checkpoint", *again] if again else []
-    if os.environ.get("MPI_PROGRAM") and left_s() > 60:
-        page += ["", "## MPI", *mpi_program()]
-    page += ["", f"{time.monotonic() - BEGIN:.0f} s in all."]
-    text = "\n".join(page) + "\n"
+def on_term(number, frame):
+    """Ended from outside: so are the launchers; what was found so far has been written."""
+    for p in list(ALIVE):
+        end(p)
+    os._exit(128 + number)
+
+
+def write(*parts):
+    text = "\n".join(line for part in parts for line in [*part, ""])
     with open(os.path.join(OUT, "frameworks.md"), "w", encoding="utf-8") as f:
         f.write(text)
-    print(text)
+    return text
+
+
+def main():
+    signal.signal(signal.SIGTERM, on_term)
+    signal.signal(signal.SIGINT, on_term)
+    head = ["# Frameworks under muster and torchrun", "", machine()]
+    say(head[2])
+    names = [name for name, module in FRAMEWORKS.items() if has(module)]
+    first, more = [n for n in names if n not in MORE], [n for n in names if n in MORE]
+    missing = [name for name in FRAMEWORKS if name not in names]
+    if missing:
+        head += ["", f"Not run, as it is not installed here: {', '.join(missing)}."]
+    runs = {}
+    rounds(0, 1, first, runs)
+    write(head, framework_table(names, runs))
+    screens = ["## An exception in the last rank", "The screens are in screen-muster.txt and screen-torchrun.txt.", "",
+               "| launcher | status | s | lines | says the exception | within its last 12 lines |", "|---|---|---|---|---|---|"]
+    screens += [failure(launcher) for launcher in LAUNCHERS]
+    write(head, framework_table(names, runs), screens)
+    say("restarts: begin")
+    again = ["## Restart from a checkpoint", *restarts()] if RESTARTS else []
+    write(head, framework_table(names, runs), screens, again)
+    rounds(1, ROUNDS, first, runs)
+    rounds(0, 1, more, runs)
+    mpi = ["## MPI", *mpi_program()] if os.environ.get("MPI_PROGRAM") and left_s() > 60 else []
+    print(write(head, framework_table(names, runs), screens, again, mpi, [f"{time.monotonic() - BEGIN:.0f} s in all."]))
     print(f"raw logs: {OUT}")
-    good = all(r.status == 0 for (_, launcher), rs in runs.items() if launcher == "muster" for r in rs)
-    return 0 if good else 1
+    return 0 if all(r.status == 0 for (_, launcher), rs in runs.items() if launcher == "muster" for r in rs) else 1
 
 
 if __name__ == "__main__":

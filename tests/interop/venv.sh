@@ -34,9 +34,10 @@ add() { # package
   local list
   list=$(wanted "$1") || return 1
   [[ -z $list ]] && return 0
-  # Word splitting is meant: one argument a package. deepspeed is built here and has to see torch.
+  # Word splitting is meant: one argument a package. deepspeed is built here and has to see torch; what it would else
+  # compile when it is first used is compiled now.
   # shellcheck disable=SC2086
-  "$python" -m pip install --quiet --no-deps --no-cache-dir --no-compile --no-build-isolation $list >&2
+  DS_ACCELERATOR=cpu DS_BUILD_SHM_COMM=1 "$python" -m pip install --quiet --no-deps --no-cache-dir --no-compile --no-build-isolation $list >&2
 }
 
 make() {

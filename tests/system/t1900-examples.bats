@@ -54,9 +54,9 @@ torch_of() { # python: succeeds if it has a torch with gloo
 
 ddp() { # python
   export PYTHON=$1 OMP_NUM_THREADS=1
-  run_muster -n 2 "$SOURCE/examples/pytorch-ddp/train.py"
+  run_muster -n 2 "$SOURCE/examples/pytorch-ddp/train.py" 3
   expect_status 0
-  expect_in "$output" "step 50 loss 0.1"
+  expect_in "$output" "step 3 loss 0."
   expect_in "$output" "rank 0 of 2: sum 3"
   expect_in "$output" "rank 1 of 2: sum 3"
   no_leftovers
