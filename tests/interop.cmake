@@ -9,5 +9,7 @@ foreach(name pytorch-ddp pytorch-fsdp resume lightning accelerate accelerate-con
            $<TARGET_FILE:muster> ${MUSTER_FRAMEWORKS_PYTHON} ${name})
   set_tests_properties(interop/example-${name} PROPERTIES LABELS interop TIMEOUT 1500 SKIP_RETURN_CODE 77)
 endforeach()
+add_test(NAME interop/nested COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/interop/nested.sh $<TARGET_FILE:muster> ${MUSTER_FRAMEWORKS_PYTHON})
+set_tests_properties(interop/nested PROPERTIES LABELS interop TIMEOUT 1000)
 
 # By hand, as it takes long: tests/interop/restart_score.py, a restart fifty times in a row.
