@@ -4,7 +4,7 @@ import os
 
 import torch
 from torch.utils.data import Dataset
-from transformers import GPT2Config, GPT2LMHeadModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import GPT2Config, GPT2LMHeadModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
 
 STEPS = 50
 
@@ -26,6 +26,7 @@ class Loss(TrainerCallback):
 
 
 def main():
+    set_seed(0)  # before the model is made
     cpu = not torch.cuda.is_available()
     args = TrainingArguments(output_dir="hf-trainer", max_steps=STEPS, per_device_train_batch_size=16, learning_rate=3e-3,
                              logging_steps=1, logging_first_step=True, save_strategy="no", report_to="none", seed=0, log_level="error",

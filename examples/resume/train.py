@@ -1,7 +1,7 @@
 """Training that goes on after a failure: a checkpoint every few steps, and a start that looks for one first.
 
-    muster -n 2 --max-restarts 1 train.py --fail-at 30
-    torchrun --nproc-per-node 2 --max-restarts 1 train.py --fail-at 30
+    muster -n 2 --max-restarts 1 train.py --fail-at 25
+    torchrun --nproc-per-node 2 --max-restarts 1 train.py --fail-at 25
 
 The last rank fails once, at that step of the first attempt. The second attempt resumes at the last checkpoint and
 ends with the loss of a run that nothing has disturbed. PyTorch 1.13 and 2.x, NCCL or gloo."""

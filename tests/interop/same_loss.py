@@ -47,7 +47,7 @@ def accelerate_launch(opt, case):
 
 
 def disturbed(opt, case):
-    return [opt.muster, "-n", opt.n, "--max-restarts", "1", case.script, "--fail-at", "30"]
+    return [opt.muster, "-n", opt.n, "--max-restarts", "1", case.script, "--fail-at", "25"]
 
 
 def mpirun(opt, case):
