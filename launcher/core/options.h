@@ -324,7 +324,8 @@ int options_parse_command(enum option_command command, char *const *args,
 void options_help(struct buf *out);
 void options_help_command(enum option_command command, struct buf *out);
 
-/* Whether nodes of one job, each started by itself, meet at an endpoint. */
+/* Whether nodes of one job, each started by itself, meet at an endpoint. One node alone meets
+ * nobody, whatever its endpoint. */
 bool options_has_endpoint(const struct options *opt);
 
 /* Whether muster itself starts nodes, on the hosts of a list. */
