@@ -5,7 +5,6 @@ load helpers
 load launcher
 load lab
 
-setup_file() { need_options --nnodes --node-rank --rdzv-endpoint --secret-file; }
 setup() {
   begin_test
   PORT=$(free_port)
