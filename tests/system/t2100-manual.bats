@@ -30,6 +30,7 @@ exec toy polite
 W
 }
 all_up() { eventually 60 have "$1" 'up.*'; }
+all_ready() { [[ $(cat a.out b.out | grep -c '^ready') -eq $1 ]]; } # they hear signals
 
 @test "two launchers, two workers each: one world, one store" {
   facts_worker
@@ -229,6 +230,7 @@ signal_to() { # name number
   member a 0 0 2 -n 2 ./waiting
   member b 0 1 2 -n 2 ./waiting
   all_up 4
+  eventually 60 all_ready 4
   kill "-$2" "${PIDS[$1]}"
   ended "$1"
   expect_status $((128 + $2))
