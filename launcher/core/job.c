@@ -54,6 +54,7 @@ static_assert(sizeof allowed / sizeof allowed[0] == JOB_STATE_COUNT, "one row a 
 enum {
     JOIN_NOTE_MS = 10000,  /* say who is awaited */
     STOP_SLACK_MS = 20000, /* beyond the grace, until a user who wants out gets out */
+    DEAF_MS = 4000,        /* output that nobody reads is lost this long after a user's stop */
     ASLEEP_MS = 2000,      /* a tick this late: we did not run, and news is still waiting */
     SIGNAL_INT = 2,        /* Linux */
     SIGNAL_QUIT = 3,
@@ -80,9 +81,12 @@ struct job {
     uint64_t last_call_ms; /* when those that have joined are enough; UINT64_MAX = not yet */
     bool must_plan;        /* before the next generation: its nodes are not those of the last */
     uint64_t generation_at_ms, stop_at_ms, gone_after_ms;
-    int stop_signo;       /* what the workers were sent */
-    int ninterrupts;      /* SIGINT so far */
-    bool is_blocked;      /* what other nodes' workers print waits for a reader */
+    int stop_signo;   /* what the workers were sent */
+    int ninterrupts;  /* SIGINT so far */
+    bool is_blocked;  /* what other nodes' workers print waits for a reader */
+    bool is_deaf;     /* so much of it that nothing is read from nodes for now */
+    bool has_dropped; /* some was lost because the user wanted out */
+    uint64_t deaf_limit_ms;
     bool is_user_end;     /* a signal or a time limit: no restart */
     struct notice notice; /* of --preempt-signal */
     struct survey survey;
@@ -107,7 +111,7 @@ struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms
     j->last_call_ms = UINT64_MAX;
     j->beat_ms = beat_ms;
     j->next_beat_check_ms = j->time_limit_at_ms = j->state_deadline_ms = UINT64_MAX;
-    j->join_limit_ms = j->survey.deadline_ms = UINT64_MAX;
+    j->join_limit_ms = j->survey.deadline_ms = j->deaf_limit_ms = UINT64_MAX;
     notice_parse(opt->preempt_signal, &j->notice);
     buf_init(&j->line, 0);
     return j;
@@ -135,7 +139,8 @@ uint64_t job_deadline(const struct job *j)
 {
     if (j->state == JOB_DONE)
         return UINT64_MAX;
-    uint64_t due_ms = least(j->next_beat_check_ms, j->time_limit_at_ms);
+    uint64_t due_ms =
+        least(least(j->next_beat_check_ms, j->time_limit_at_ms), j->deaf_limit_ms);
     return least(least(due_ms, j->state_deadline_ms), j->survey.deadline_ms);
 }
 
@@ -197,6 +202,14 @@ static struct notice notice_of(const struct job *j, int signo, uint64_t grace_ms
     return is_asked ? j->notice : (struct notice){0};
 }
 
+/* A node whose link is not read cannot say that its workers are gone. When the user wants out,
+ * that comes before the output that stands in the way. */
+static void limit_deafness(struct job *j, uint64_t wait_ms, uint64_t now_ms)
+{
+    if (j->is_deaf && j->is_user_end && j->state == JOB_STOP)
+        j->deaf_limit_ms = least(j->deaf_limit_ms, now_ms + (j->has_dropped ? 0 : wait_ms));
+}
+
 /* Who is alive and waits for a reader of its output is waited for, unless the user wants out:
  * only then there is a deadline. A node that went silent is found by its beats. */
 static void send_stop(struct job *j, struct effects *fx, int signo, uint64_t grace_ms,
@@ -205,6 +218,7 @@ static void send_stop(struct job *j, struct effects *fx, int signo, uint64_t gra
     struct notice notice = notice_of(j, signo, grace_ms);
     if (j->is_user_end)
         j->state_deadline_ms = now_ms + notice.ms + grace_ms + STOP_SLACK_MS;
+    limit_deafness(j, grace_ms ? DEAF_MS : 0, now_ms);
     for (uint32_t i = 0; i < j->nodes.n; i++) {
         const struct member *n = &j->nodes.list[i];
         if (n->status == MEMBER_AWAITED || n->status == MEMBER_REAPED
@@ -926,7 +940,7 @@ static void check_beats(struct job *j, uint64_t now_ms, struct effects *fx)
         if (n->link == LINK_NONE || n->status == MEMBER_LOST)
             continue;
         send(j, fx, n, FRAME_BEAT);
-        if (now_ms - n->last_heard_ms <= j->beat_ms * j->opt->beats_missed)
+        if (j->is_deaf || now_ms - n->last_heard_ms <= j->beat_ms * j->opt->beats_missed)
             continue;
         struct err e;
         err_set(&e, ERR_NODE_LOST, "no sign of life for %.1f s",
@@ -976,12 +990,17 @@ static void on_state_deadline(struct job *j, uint64_t now_ms, struct effects *fx
             lose(j, &j->nodes.list[i], &e, now_ms, fx);
 }
 
+static void hear_from_now(struct job *j, uint64_t now_ms)
+{
+    for (uint32_t i = 0; i < j->nodes.n; i++)
+        j->nodes.list[i].last_heard_ms = now_ms;
+}
+
 /* We did not run for a while (suspended, a frozen machine): nobody is judged by what they could
  * not tell us meanwhile. */
 static void after_sleep(struct job *j, uint64_t now_ms)
 {
-    for (uint32_t i = 0; i < j->nodes.n; i++)
-        j->nodes.list[i].last_heard_ms = now_ms;
+    hear_from_now(j, now_ms);
     if (j->state == JOB_STOP && now_ms >= j->state_deadline_ms)
         j->state_deadline_ms = now_ms + STOP_SLACK_MS;
 }
@@ -1003,6 +1022,24 @@ static void on_time_limit(struct job *j, uint64_t now_ms, struct effects *fx)
     }
 }
 
+/* The links are not read, or are read again: what waits in them is news of long ago. */
+static void on_paused(struct job *j, bool is_paused, uint64_t now_ms)
+{
+    j->is_deaf = is_paused;
+    j->deaf_limit_ms = UINT64_MAX;
+    hear_from_now(j, now_ms);
+    limit_deafness(j, DEAF_MS, now_ms);
+}
+
+static void on_deaf_limit(struct job *j, struct effects *fx)
+{
+    j->deaf_limit_ms = UINT64_MAX;
+    if (!j->has_dropped)
+        note_add(fx, NOTE_OUTPUT_LOST);
+    j->has_dropped = true;
+    effects_add(fx, FX_DROP_OUTPUT);
+}
+
 static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     uint64_t due_ms = job_deadline(j);
@@ -1014,6 +1051,8 @@ static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
         check_beats(j, now_ms, fx);
     if (now_ms >= j->time_limit_at_ms)
         on_time_limit(j, now_ms, fx);
+    if (now_ms >= j->deaf_limit_ms)
+        on_deaf_limit(j, fx);
     if (now_ms >= j->state_deadline_ms)
         on_state_deadline(j, now_ms, fx);
     survey_check(j, now_ms, fx);
@@ -1059,6 +1098,10 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
     case EV_OUTPUT_BLOCKED:
     case EV_OUTPUT_FLOWING:
         on_flowing(j, ev->type == EV_OUTPUT_BLOCKED, out);
+        return;
+    case EV_LINKS_PAUSED:
+    case EV_LINKS_RESUMED:
+        on_paused(j, ev->type == EV_LINKS_PAUSED, ev->now_ms);
         return;
     case EV_LINK_LOST:
     case EV_PREPARED:

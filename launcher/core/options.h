@@ -179,6 +179,9 @@ enum option_type {
       "mode 0600)")                                                                            \
     X(REQUIRE_SECRET, "require-secret", 0, true, NULL, FLAG, require_secret, NULL,             \
       "refuse to meet other nodes without --secret-file")                                      \
+    X(STORE_OPEN, "store-open", 0, true, NULL, FLAG, is_store_open, NULL,                      \
+      "let every process that reaches the rendezvous store use it (default: only those of "    \
+      "this user, and of nodes that have joined)")                                             \
     X(JOIN_TIMEOUT, "join-timeout", 0, true, NULL, DURATION, join_timeout_ms, "TIME",          \
       "from the first node that comes to the last (default 600s)")                             \
     X(ROLE, "role", 0, true, "PET_ROLE", TEXT, role, "NAME",                                   \
@@ -268,6 +271,7 @@ struct options {
     bool is_deduped;
     const char *secret_file; /* NULL = none */
     bool require_secret;
+    bool is_store_open; /* the store serves everybody */
     bool is_module, is_verbose, is_help, is_json;
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
     enum nproc_source nproc_source; /* while nproc is 0 */

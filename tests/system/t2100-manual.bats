@@ -5,7 +5,6 @@ load helpers
 load launcher
 load lab
 
-setup_file() { need_options --nnodes --node-rank --rdzv-endpoint; }
 setup() {
   begin_test
   ENDPOINT=127.0.0.1:$(free_port)
