@@ -1,6 +1,7 @@
 #include "launcher/core/job.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -55,15 +56,6 @@ enum {
     JOIN_NOTE_MS = 10000,  /* say who is awaited */
     STOP_SLACK_MS = 20000, /* beyond the grace, until a user who wants out gets out */
     ASLEEP_MS = 2000,      /* a tick this late: we did not run, and news is still waiting */
-    SIGNAL_INT = 2,        /* Linux */
-    SIGNAL_QUIT = 3,
-    SIGNAL_USR1 = 10,
-    SIGNAL_USR2 = 12,
-    SIGNAL_PIPE = 13,
-    SIGNAL_TERM = 15,
-    SIGNAL_CONT = 18,
-    SIGNAL_STOP = 19,
-    SIGNAL_TSTP = 20,
 };
 
 struct job {
@@ -192,8 +184,8 @@ static struct frame *send(struct job *j, struct effects *fx, const struct member
 /* Workers get notice of the end where muster was asked for it politely. */
 static struct notice notice_of(const struct job *j, int signo, uint64_t grace_ms)
 {
-    bool is_asked = j->verdict.kind == VERDICT_SIGNAL && j->verdict.signo == SIGNAL_TERM
-                    && signo == SIGNAL_TERM && grace_ms;
+    bool is_asked = j->verdict.kind == VERDICT_SIGNAL && j->verdict.signo == SIGTERM
+                    && signo == SIGTERM && grace_ms;
     return is_asked ? j->notice : (struct notice){0};
 }
 
@@ -252,7 +244,7 @@ static void stop(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 /* What workers get when muster got signo; its SIGPIPE is not theirs. */
 static int stop_signal(int signo)
 {
-    return signo == SIGNAL_PIPE ? SIGNAL_TERM : signo;
+    return signo == SIGPIPE ? SIGTERM : signo;
 }
 
 /* A reason to end that is no worker's: recorded unless something came first. */
@@ -268,7 +260,7 @@ static void end_with(struct job *j, enum verdict_kind kind, int signo, const str
     }
     if (j->state == JOB_JOIN || j->state == JOB_START || j->state == JOB_RUN
         || j->state == JOB_LOOK)
-        stop(j, kind == VERDICT_SIGNAL ? stop_signal(signo) : SIGNAL_TERM, now_ms, fx);
+        stop(j, kind == VERDICT_SIGNAL ? stop_signal(signo) : SIGTERM, now_ms, fx);
     else if (j->state == JOB_PAUSE) /* nobody runs */
         finish(j, fx);
 }
@@ -329,7 +321,7 @@ static void survey_check(struct job *j, uint64_t now_ms, struct effects *fx)
     }
     survey_conclude(j, fx);
     if (j->state == JOB_LOOK)
-        stop(j, SIGNAL_TERM, now_ms, fx);
+        stop(j, SIGTERM, now_ms, fx);
 }
 
 static void on_quit(struct job *j, uint64_t now_ms, struct effects *fx)
@@ -555,7 +547,7 @@ static void node_is_over(struct job *j, struct member *n, enum member_status sta
     if (j->nreaped < j->nodes.n)
         return;
     if (j->state == JOB_LOOK) /* nobody is left to be looked at */
-        stop(j, SIGNAL_TERM, now_ms, fx);
+        stop(j, SIGTERM, now_ms, fx);
     else if (j->state == JOB_RUN || j->state == JOB_STOP)
         finish_generation(j, now_ms, fx);
 }
@@ -664,7 +656,7 @@ static void on_exited(struct job *j, const struct member *n, const struct frame 
         return;
     if (j->verdict.kind == VERDICT_OK)
         blame(j, n, frame, now_ms);
-    stop(j, SIGNAL_TERM, now_ms, fx);
+    stop(j, SIGTERM, now_ms, fx);
 }
 
 static void on_started(struct job *j, const struct member *n, const struct frame *frame)
@@ -808,7 +800,7 @@ static void give_up_output(struct job *j, struct effects *fx)
 static void on_end_signal(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
     /* A key pressed again. A closed terminal may send SIGHUP twice without anybody's will. */
-    bool is_key = signo == SIGNAL_INT;
+    bool is_key = signo == SIGINT;
     bool is_again = is_key && j->ninterrupts > 0;
     j->ninterrupts += is_key;
     j->is_user_end = true;
@@ -817,11 +809,11 @@ static void on_end_signal(struct job *j, int signo, uint64_t now_ms, struct effe
         return;
     }
     if (j->state == JOB_STOP) {
-        send_stop(j, fx, is_again ? SIGNAL_TERM : stop_signal(signo),
+        send_stop(j, fx, is_again ? SIGTERM : stop_signal(signo),
                   is_again ? 0 : j->opt->grace_ms, now_ms);
         return;
     }
-    if (signo == SIGNAL_INT && j->state == JOB_RUN) {
+    if (signo == SIGINT && j->state == JOB_RUN) {
         struct note *note = note_add(fx, NOTE_INTERRUPTED);
         note->number = signo;
         note->rank = j->nalive;
@@ -836,22 +828,22 @@ static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects 
         return;
     }
     switch (signo) {
-    case SIGNAL_USR1:
-    case SIGNAL_USR2:
+    case SIGUSR1:
+    case SIGUSR2:
         relay(j, signo, fx);
         return;
-    case SIGNAL_QUIT:
+    case SIGQUIT:
         on_quit(j, now_ms, fx);
         return;
-    case SIGNAL_TSTP: /* a process of another session ignores SIGTSTP */
-        relay(j, SIGNAL_STOP, fx);
+    case SIGTSTP: /* a process of another session ignores SIGTSTP */
+        relay(j, SIGSTOP, fx);
         for (uint32_t i = 0; j->beat_ms && i < j->nodes.n; i++)
             if (j->nodes.list[i].link != LINK_NONE && j->nodes.list[i].status != MEMBER_LOST)
                 send(j, fx, &j->nodes.list[i], FRAME_BEAT)->u.beat.is_last = true;
         effects_add(fx, FX_SUSPEND);
         return;
-    case SIGNAL_CONT:
-        relay(j, SIGNAL_CONT, fx);
+    case SIGCONT:
+        relay(j, SIGCONT, fx);
         return;
     default:
         on_end_signal(j, signo, now_ms, fx);
@@ -993,7 +985,7 @@ static void on_time_limit(struct job *j, uint64_t now_ms, struct effects *fx)
     if (j->state == JOB_FLUSH)
         give_up_output(j, fx);
     else if (j->state == JOB_STOP)
-        send_stop(j, fx, SIGNAL_TERM, j->opt->grace_ms, now_ms);
+        send_stop(j, fx, SIGTERM, j->opt->grace_ms, now_ms);
     else if (j->state == JOB_RUN && j->verdict.kind == VERDICT_OK) {
         j->verdict.kind = VERDICT_TIME_LIMIT;
         j->verdict.after_ms = now_ms - j->generation_at_ms;

@@ -1,6 +1,7 @@
 #include "launcher/core/node.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -173,8 +174,6 @@ static void sweep(struct effects *fx, int signo)
     effects_add(fx, FX_SWEEP)->u.sweep.signo = signo;
 }
 
-enum { SIGNAL_KILL = 9, SIGNAL_TERM = 15, SIGNAL_CONT = 18, SIGNAL_STOP = 19 }; /* Linux */
-
 static void reaped(struct node *n, struct effects *fx)
 {
     move(n, NODE_REAPED);
@@ -290,11 +289,11 @@ static void drain_next(struct node *n, uint64_t now_ms, struct effects *fx)
         if (n->nleft
             && n->deadline_ms < n->grace_end_ms) /* what is behind a wrapper may be saving */
             n->deadline_ms = n->grace_end_ms;
-        sweep(fx, SIGNAL_TERM);
+        sweep(fx, SIGTERM);
         return;
     case 2:
         n->deadline_ms = now_ms + DRAIN_KILL_MS;
-        sweep(fx, SIGNAL_KILL);
+        sweep(fx, SIGKILL);
         return;
     default:
         if (n->nleft)
@@ -401,8 +400,8 @@ static void on_start(struct node *n, uint64_t now_ms, struct effects *fx)
 static void enter_kill(struct node *n, uint64_t now_ms, struct effects *fx)
 {
     move(n, NODE_KILL);
-    n->stop_signo = SIGNAL_KILL;
-    kill_all(n, fx, SIGNAL_KILL);
+    n->stop_signo = SIGKILL;
+    kill_all(n, fx, SIGKILL);
     n->deadline_ms = now_ms + KILL_WAIT_MS;
 }
 
@@ -413,7 +412,7 @@ static void enter_term(struct node *n, int signo, uint64_t grace_ms, uint64_t no
     n->stop_signo = signo;
     n->deadline_ms = n->grace_end_ms = now_ms + grace_ms;
     kill_all(n, fx, signo);
-    kill_all(n, fx, SIGNAL_CONT); /* a stopped process acts on no signal */
+    kill_all(n, fx, SIGCONT); /* a stopped process acts on no signal */
 }
 
 static void enter_notice(struct node *n, const struct frame *stop, uint64_t now_ms,
@@ -426,7 +425,7 @@ static void enter_notice(struct node *n, const struct frame *stop, uint64_t now_
     n->deadline_ms = now_ms + stop->u.stop.notice.ms;
     n->grace_end_ms = n->deadline_ms + stop->u.stop.grace_ms;
     kill_all(n, fx, n->stop_signo);
-    kill_all(n, fx, SIGNAL_CONT);
+    kill_all(n, fx, SIGCONT);
 }
 
 static void stop_with(struct node *n, const struct frame *stop, uint64_t now_ms,
@@ -493,8 +492,8 @@ static void on_relayed(struct node *n, int signo, uint64_t now_ms, struct effect
     if (n->state != NODE_UP)
         return;
     kill_all(n, fx, signo);
-    if (signo == SIGNAL_STOP || signo == SIGNAL_CONT)
-        hold(n, PULSE_SUSPENDED, signo == SIGNAL_STOP, now_ms, fx);
+    if (signo == SIGSTOP || signo == SIGCONT)
+        hold(n, PULSE_SUSPENDED, signo == SIGSTOP, now_ms, fx);
 }
 
 static void leave(struct node *n, uint64_t now_ms, struct effects *fx)
@@ -502,7 +501,7 @@ static void leave(struct node *n, uint64_t now_ms, struct effects *fx)
     n->is_leaving = true;
     n->next_beat_ms = UINT64_MAX;
     if (n->state != NODE_IDLE)
-        on_stop(n, SIGNAL_TERM, n->opt->grace_ms, true, now_ms, fx);
+        on_stop(n, SIGTERM, n->opt->grace_ms, true, now_ms, fx);
 }
 
 static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
@@ -728,8 +727,8 @@ static void on_signal(struct node *n, int signo, uint64_t now_ms, struct effects
 {
     if (!n->is_leaving)
         send(n, fx, FRAME_INTERRUPT)->u.signal.signo = signo;
-    else if (signo != SIGNAL_CONT && n->state != NODE_IDLE)
-        on_stop(n, SIGNAL_TERM, 0, true, now_ms, fx);
+    else if (signo != SIGCONT && n->state != NODE_IDLE)
+        on_stop(n, SIGTERM, 0, true, now_ms, fx);
 }
 
 void node_step(struct node *n, const struct event *ev, struct effects *out)
