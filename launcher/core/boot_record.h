@@ -11,8 +11,8 @@
  *   node=N                   absent: any
  *   radix=N  ssh=PROGRAM  ssh-arg=WORD  child=N [USER@]HOST[:PORT]     for the tree
  */
-#ifndef MUSTER_CORE_BOOT_RECORD_H
-#define MUSTER_CORE_BOOT_RECORD_H
+#ifndef MUSTER_LAUNCHER_CORE_BOOT_RECORD_H
+#define MUSTER_LAUNCHER_CORE_BOOT_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * inventory's array; the NVML index is a field, because NVML may skip devices. Selection is
  * device_select, CUDA's view of the environment is ambient.
  */
-#ifndef MUSTER_CORE_DEVICE_H
-#define MUSTER_CORE_DEVICE_H
+#ifndef MUSTER_LAUNCHER_CORE_DEVICE_H
+#define MUSTER_LAUNCHER_CORE_DEVICE_H
 
 #include <stdbool.h>
 #include <stdint.h>

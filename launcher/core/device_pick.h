@@ -4,8 +4,8 @@
  * GPUs are refused. Knows nothing of ranks but how many GPUs they need. Called by device_select
  * alone.
  */
-#ifndef MUSTER_CORE_DEVICE_PICK_H
-#define MUSTER_CORE_DEVICE_PICK_H
+#ifndef MUSTER_LAUNCHER_CORE_DEVICE_PICK_H
+#define MUSTER_LAUNCHER_CORE_DEVICE_PICK_H
 
 #include "launcher/core/device_select.h"
 

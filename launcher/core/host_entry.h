@@ -4,8 +4,8 @@
  * Owns what a host that is named again means: bare lines add up, gpus= lines are joined, all
  * else is an error. Keys are read by host_keys, lines by hostfile and host_option.
  */
-#ifndef MUSTER_CORE_HOST_ENTRY_H
-#define MUSTER_CORE_HOST_ENTRY_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_ENTRY_H
+#define MUSTER_LAUNCHER_CORE_HOST_ENTRY_H
 
 #include "launcher/core/host_list.h"
 #include "launcher/core/host_name.h"

@@ -4,8 +4,8 @@
  * right`, then the line and a caret. Does not read anything. To the rest of the program every
  * class is ERR_HOSTFILE, status 2; the class exists so that tests need not compare prose.
  */
-#ifndef MUSTER_CORE_HOST_FAULT_H
-#define MUSTER_CORE_HOST_FAULT_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_FAULT_H
+#define MUSTER_LAUNCHER_CORE_HOST_FAULT_H
 
 #include <stdbool.h>
 #include <stdint.h>

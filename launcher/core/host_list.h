@@ -3,8 +3,8 @@
  * Owns the list, finding a host by its name, and the canonical text of one. Reading is
  * hostfile's and host_option's, choosing host_filter's. Order is that of the first mention.
  */
-#ifndef MUSTER_CORE_HOST_LIST_H
-#define MUSTER_CORE_HOST_LIST_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_LIST_H
+#define MUSTER_LAUNCHER_CORE_HOST_LIST_H
 
 #include "base/buf.h"
 #include "launcher/core/host_fault.h"

@@ -7,8 +7,8 @@
  *   name := RFC 1123 labels and "_", at most 253 bytes, last label no number; or IPv4; or IPv6
  *   hosts := name with "[" A ["-" B] { "," A ["-" B] } "]" anywhere | "[" IPv6 "]"
  */
-#ifndef MUSTER_CORE_HOST_NAME_H
-#define MUSTER_CORE_HOST_NAME_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_NAME_H
+#define MUSTER_LAUNCHER_CORE_HOST_NAME_H
 
 #include "launcher/core/host_fault.h"
 

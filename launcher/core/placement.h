@@ -3,8 +3,8 @@
  * Owns the rules of --cpu-bind. Pure: the table comes from io (hwloc), the masks go to whoever
  * starts workers. A wrong binding is worse than none, so whatever is unknown stays unbound.
  */
-#ifndef MUSTER_CORE_PLACEMENT_H
-#define MUSTER_CORE_PLACEMENT_H
+#ifndef MUSTER_LAUNCHER_CORE_PLACEMENT_H
+#define MUSTER_LAUNCHER_CORE_PLACEMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Owns the format of README.md there: TAB-separated columns found by name, \N and \e, escapes,
  * lists. Not for product code.
  */
-#ifndef MUSTER_TESTS_VECTOR_H
-#define MUSTER_TESTS_VECTOR_H
+#ifndef MUSTER_TESTS_UNIT_LAUNCHER_DEVICES_VECTOR_H
+#define MUSTER_TESTS_UNIT_LAUNCHER_DEVICES_VECTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
