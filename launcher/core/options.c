@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/env_find.h"
 #include "launcher/core/option_checks.h"
 #include "launcher/core/option_row.h"
 #include "launcher/core/option_value.h"
@@ -150,22 +151,13 @@ bool options_is_fallback(const char *entry)
     return false;
 }
 
-static const char *env_find(const char *const *environment, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *const *v = environment; v && *v; v++)
-        if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
-            return *v + n + 1;
-    return NULL;
-}
-
 /* For an option that nothing stronger has set: a value that does not count may be anything. */
 static int from_variable(struct options *opt, const struct option_row *row,
                          const char *const *environment, const char *variable,
                          enum option_origin origin, struct err *e)
 {
-    const char *text = env_find(environment, variable);
-    if (opt->origin[row - rows] != ORIGIN_DEFAULT || !text || !*text) /* empty means unset */
+    const char *text = env_find_set(environment, variable);
+    if (opt->origin[row - rows] != ORIGIN_DEFAULT || !text)
         return 0;
     set_origin(opt, row, origin);
     return option_value_set(opt, row, variable, text, e);
