@@ -59,6 +59,7 @@ struct boot_record {
     size_t nchildren, children_cap;
 };
 
+/* The caller's memory; an empty record. Each init has its fini. */
 void boot_record_init(struct boot_record *r);
 
 /* Also wipes the secret. */

@@ -17,6 +17,7 @@ struct unit_list {
     size_t cap, items_cap;
 };
 
+/* Appends a unit that was chosen by this item of the request. */
 void unit_list_add(struct unit_list *l, struct gpu_unit u, int item);
 void unit_list_fini(struct unit_list *l);
 

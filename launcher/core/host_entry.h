@@ -42,6 +42,7 @@ int host_entry_parse(const struct host_source *src, struct str word, struct host
 int host_entry_add(const struct host_source *src, struct host_entry *entry,
                    struct host_list *list);
 
+/* Frees what parsing has kept in the entry. */
 void host_entry_fini(struct host_entry *entry);
 
 /* Checks a gpus= value as far as that can be done without the host: E_SYNTAX at its item.

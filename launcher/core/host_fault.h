@@ -51,6 +51,7 @@ struct host_fault {
     struct buf text;    /* all lines, each ended by LF */
 };
 
+/* The caller's memory; no fault so far. */
 void host_fault_init(struct host_fault *f);
 void host_fault_fini(struct host_fault *f);
 

@@ -72,6 +72,6 @@ struct frame *job_send_link(struct job *j, struct effects *fx, uint32_t link,
 struct job_rank *job_find_rank(struct job *j, const struct member *n, uint32_t local_rank);
 
 /* The sooner of two times. */
-uint64_t job_least(uint64_t a_ms, uint64_t b_ms);
+uint64_t job_least(uint64_t a, uint64_t b);
 
 #endif

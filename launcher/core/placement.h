@@ -60,6 +60,7 @@ struct topology {
 enum cpu_bind { CPU_BINDS(X) CPU_BIND_COUNT };
 #undef X
 
+/* A spelling of CPU_BINDS. 0, or -1 for another one. */
 int cpu_bind_parse(struct str s, enum cpu_bind *out);
 
 /* A value of --cpu-bind taken apart; lists is what follows `list:`, borrowed, else p is NULL.

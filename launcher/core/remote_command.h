@@ -18,6 +18,7 @@ struct argv {
     size_t n, cap;
 };
 
+/* Frees the words; the list is empty then. Zero-initialised memory is an empty list. */
 void argv_fini(struct argv *argv);
 
 enum { REMOTE_TOKEN_DIGITS = 16 };

@@ -13,6 +13,7 @@ struct tail {
     struct buf bytes; /* at least what tail_text gives */
 };
 
+/* The caller's memory; nothing was said so far. */
 void tail_init(struct tail *t);
 void tail_fini(struct tail *t);
 
