@@ -10,9 +10,7 @@
 
 #include <stdbool.h>
 
-struct peer_ip {
-    unsigned char bytes[16];
-};
+#include "rendezvous/peer_ip.h"
 
 struct peers;
 

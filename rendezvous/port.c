@@ -128,7 +128,7 @@ static void close_tcp(struct port *p, uv_tcp_t *tcp)
 static void refuse(struct newcomer *n, enum server_note_kind kind, enum wire_reason reason)
 {
     struct port *p = n->port;
-    note(p, n->tcp, (struct server_note){.kind = kind, .reason = reason});
+    note(p, n->tcp, (struct server_note){.kind = kind, .reason = reason, .ip = n->ip});
     p->env.counts.refused++;
     close_tcp(p, newcomer_end(n));
 }
@@ -171,12 +171,13 @@ static void on_timer(uv_timer_t *t)
 
 static bool is_admitted(const struct port *p, const uv_tcp_t *tcp)
 {
-    struct sockaddr_storage addr;
-    int len = sizeof addr;
+    struct sockaddr_storage near, far;
+    int near_len = sizeof near, far_len = sizeof far;
     if (!p->opt.admit)
         return true;
-    return uv_tcp_getpeername(tcp, (struct sockaddr *)&addr, &len) == 0
-           && p->opt.admit(p->opt.ctx, (struct sockaddr *)&addr);
+    return uv_tcp_getsockname(tcp, (struct sockaddr *)&near, &near_len) == 0
+           && uv_tcp_getpeername(tcp, (struct sockaddr *)&far, &far_len) == 0
+           && p->opt.admit(p->opt.ctx, (struct sockaddr *)&near, (struct sockaddr *)&far);
 }
 
 static void decide_store(struct newcomer *n, enum wire_dialect dialect, struct str first,
@@ -276,21 +277,6 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *in)
 
 /* ---- arrivals */
 
-static void peer_ip(const uv_tcp_t *tcp, struct peer_ip *ip)
-{
-    struct sockaddr_storage addr;
-    int len = sizeof addr;
-    memset(ip, 0, sizeof *ip);
-    if (uv_tcp_getpeername(tcp, (struct sockaddr *)&addr, &len) != 0)
-        return;
-    if (addr.ss_family == AF_INET6) {
-        memcpy(ip->bytes, &((struct sockaddr_in6 *)&addr)->sin6_addr, 16);
-        return;
-    }
-    ip->bytes[10] = ip->bytes[11] = 0xff;
-    memcpy(ip->bytes + 12, &((struct sockaddr_in *)&addr)->sin_addr, 4);
-}
-
 static void check_descriptors(struct port *p, const uv_tcp_t *tcp)
 {
     uv_os_fd_t fd;
@@ -305,12 +291,15 @@ static void check_descriptors(struct port *p, const uv_tcp_t *tcp)
 static void welcome(struct port *p, uv_tcp_t *tcp)
 {
     struct newcomer *n = mem_alloc(1, sizeof *n);
+    struct sockaddr_storage addr;
+    int len = sizeof addr;
     n->port = p;
     n->tcp = tcp;
     n->generation = p->generation;
     n->deadline_ms = uv_now(p->env.loop) + p->opt.first_ms;
     tcp->data = n;
-    peer_ip(tcp, &n->ip);
+    if (uv_tcp_getpeername(tcp, (struct sockaddr *)&addr, &len) == 0)
+        n->ip = peer_ip_from((struct sockaddr *)&addr);
     list_push(&p->undecided, &n->link);
     p->newcomers++;
     p->env.counts.accepted++;

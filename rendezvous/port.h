@@ -34,8 +34,9 @@ struct port_options {
     struct wire_limits limits;
     void *ctx; /* of the callbacks, each of which may be NULL */
     void (*on_note)(void *ctx, const struct server_note *note);
-    /* Whether a c10d client at this address is served. NULL: all are. */
-    bool (*admit)(void *ctx, const struct sockaddr *peer);
+    /* Whether a c10d client is served: near and far are the ends of its connection. Asked once
+     * a connection, when it has said that it is one. NULL: all are. */
+    bool (*admit)(void *ctx, const struct sockaddr *near, const struct sockaddr *far);
     /* A node: tcp (from malloc, not reading) now belongs to the callee, which frees it in its
      * close callback. first: all that has been read, valid during the call. NULL: such
      * connections are closed with a note. */

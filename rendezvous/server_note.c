@@ -10,6 +10,12 @@ static const char *const texts[] = {
 };
 static_assert(sizeof texts / sizeof *texts == SERVER_NOTE_COUNT, "a text for each note");
 
+bool server_note_is_stranger(const struct server_note *note)
+{
+    return note->kind == SERVER_NOTE_STRANGER || note->kind == SERVER_NOTE_SILENT
+           || note->kind == SERVER_NOTE_NO_LINK;
+}
+
 void server_note_format(const struct server_note *note, struct buf *out)
 {
     if (note->peer[0])

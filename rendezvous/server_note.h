@@ -8,13 +8,14 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "rendezvous/peer_ip.h"
 #include "rendezvous/tcpstore_wire.h"
 
 /* X(name, text after "PEER: ") */
 #define SERVER_NOTES(X)                                                                        \
     X(STRANGER, "closed") /* first bytes of nobody we serve; reason */                         \
     X(SILENT, "sent too little to be told apart in time; closed")                              \
-    X(NOT_ADMITTED, "its address is not part of the job; closed")                              \
+    X(NOT_ADMITTED, "is not part of the job; closed")                                          \
     X(GATE_CLOSED, "came while the gate was closed; closed")                                   \
     X(OLD_GENERATION, "connected before this generation began; closed")                        \
     X(NO_LINK, "wants to join as a node, which is not possible here; closed")                  \
@@ -38,10 +39,14 @@ struct server_note {
     struct str key;          /* valid during the call */
     int sys;                 /* errno, 0 if none */
     unsigned long value;
-    char peer[64]; /* "10.0.0.7:40112", "" if there is none */
+    char peer[64];     /* "10.0.0.7:40112", "" if there is none */
+    struct peer_ip ip; /* the same of one that is refused before it is served */
 };
 
 /* One line without newline, "10.0.0.7:40112: closed: its first bytes ...". */
 void server_note_format(const struct server_note *note, struct buf *out);
+
+/* Whether it is about somebody who was not served, whoever that is and however often. */
+bool server_note_is_stranger(const struct server_note *note);
 
 #endif

@@ -5,7 +5,7 @@
 #
 #   scripts/test.sh            all of that
 #   scripts/test.sh --quick    gcc build and its tests only
-#   scripts/test.sh --interop  all, and the tests against a current PyTorch (a download of about 2 GB, kept)
+#   scripts/test.sh --interop  all, and the tests against a current PyTorch and frameworks (a download of 2.5 GB, kept)
 #   scripts/test.sh --lab      all, and sshd, Slurm and MPI are installed even where systemd runs (in a container
 #                              they always are); their services are not started
 #
@@ -142,7 +142,8 @@ mkdir -p "$results"
 install
 if ((interop)); then
   torch=$(bash tests/interop/setup_torch.sh) || broken+=("setup_torch")
-  cmake --preset dev -DMUSTER_TORCH_PYTHON="$torch" >/dev/null || broken+=("setup_torch")
+  frameworks=$(bash tests/interop/venv.sh) || broken+=("frameworks")
+  cmake --preset dev -DMUSTER_TORCH_PYTHON="$torch" -DMUSTER_FRAMEWORKS_PYTHON="$frameworks" >/dev/null || broken+=("setup_torch")
 fi
 build dev && tests dev --preset dev
 if ((!quick)); then

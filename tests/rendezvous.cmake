@@ -33,7 +33,7 @@ function(rendezvous_torch_tests label python)
     add_test(NAME ${label}/restart COMMAND ${CMAKE_COMMAND} -E env PYTHON=${python} $<TARGET_FILE:muster> run -n 2
              --max-restarts 1 ${CMAKE_CURRENT_SOURCE_DIR}/interop/restart.py --late 1)
     add_test(NAME ${label}/ddp COMMAND ${CMAKE_COMMAND} -E env PYTHON=${python} $<TARGET_FILE:muster> run -n 2
-             ${PROJECT_SOURCE_DIR}/examples/pytorch-ddp/train.py)
+             ${PROJECT_SOURCE_DIR}/examples/pytorch-ddp/train.py 3)
     set_tests_properties(${label}/restart ${label}/ddp PROPERTIES LABELS ${label} TIMEOUT 300)
   endif()
 endfunction()

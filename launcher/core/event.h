@@ -196,6 +196,8 @@ struct frame {
     X(STREAMS_ENDED, node)                                                                     \
     X(OUTPUT_BLOCKED, both)                                                                    \
     X(OUTPUT_FLOWING, both)                                                                    \
+    X(LINKS_PAUSED, head)                                                                      \
+    X(LINKS_RESUMED, head)                                                                     \
     X(NOTIFY, node)                                                                            \
     X(LOOKED, node)                                                                            \
     X(STACK, node)                                                                             \
@@ -288,7 +290,7 @@ struct event {
     X(SWEEP, node)                                                                             \
     X(CLOSE_STREAMS, node)                                                                     \
     X(REAP, node)                                                                              \
-    X(DROP_OUTPUT, node)                                                                       \
+    X(DROP_OUTPUT, both)                                                                       \
     X(LOOK, node)                                                                              \
     X(STACKS, node)
 

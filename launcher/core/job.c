@@ -62,7 +62,7 @@ struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms
     j->last_call_ms = UINT64_MAX;
     j->beat_ms = beat_ms;
     j->next_beat_check_ms = j->time_limit_at_ms = j->state_deadline_ms = UINT64_MAX;
-    j->join_limit_ms = j->survey.deadline_ms = UINT64_MAX;
+    j->join_limit_ms = j->survey.deadline_ms = j->deaf_limit_ms = UINT64_MAX;
     notice_parse(opt->preempt_signal, &j->notice);
     buf_init(&j->line, 0);
     return j;
@@ -90,7 +90,8 @@ uint64_t job_deadline(const struct job *j)
 {
     if (j->state == JOB_DONE)
         return UINT64_MAX;
-    uint64_t due_ms = job_least(j->next_beat_check_ms, j->time_limit_at_ms);
+    uint64_t due_ms =
+        job_least(job_least(j->next_beat_check_ms, j->time_limit_at_ms), j->deaf_limit_ms);
     return job_least(job_least(due_ms, j->state_deadline_ms), j->survey.deadline_ms);
 }
 
@@ -294,12 +295,17 @@ static void on_state_deadline(struct job *j, uint64_t now_ms, struct effects *fx
             job_leave_lose(j, &j->nodes.list[i], &e, now_ms, fx);
 }
 
+static void hear_from_now(struct job *j, uint64_t now_ms)
+{
+    for (uint32_t i = 0; i < j->nodes.n; i++)
+        j->nodes.list[i].last_heard_ms = now_ms;
+}
+
 /* We did not run for a while (suspended, a frozen machine): nobody is judged by what they could
  * not tell us meanwhile. */
 static void after_sleep(struct job *j, uint64_t now_ms)
 {
-    for (uint32_t i = 0; i < j->nodes.n; i++)
-        j->nodes.list[i].last_heard_ms = now_ms;
+    hear_from_now(j, now_ms);
     if (j->state == JOB_STOP && now_ms >= j->state_deadline_ms)
         j->state_deadline_ms = now_ms + JOB_STOP_SLACK_MS;
 }
@@ -321,6 +327,15 @@ static void on_time_limit(struct job *j, uint64_t now_ms, struct effects *fx)
     }
 }
 
+/* The links are not read, or are read again: what waits in them is news of long ago. */
+static void on_paused(struct job *j, bool is_paused, uint64_t now_ms)
+{
+    j->is_deaf = is_paused;
+    j->deaf_limit_ms = UINT64_MAX;
+    hear_from_now(j, now_ms);
+    job_ending_limit_deafness(j, JOB_DEAF_MS, now_ms);
+}
+
 static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     uint64_t due_ms = job_deadline(j);
@@ -332,6 +347,8 @@ static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
         job_leave_check_beats(j, now_ms, fx);
     if (now_ms >= j->time_limit_at_ms)
         on_time_limit(j, now_ms, fx);
+    if (now_ms >= j->deaf_limit_ms)
+        job_ending_drop_output(j, fx);
     if (now_ms >= j->state_deadline_ms)
         on_state_deadline(j, now_ms, fx);
     job_look_check(j, now_ms, fx);
@@ -375,6 +392,10 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
     case EV_OUTPUT_BLOCKED:
     case EV_OUTPUT_FLOWING:
         on_flowing(j, ev->type == EV_OUTPUT_BLOCKED, out);
+        return;
+    case EV_LINKS_PAUSED:
+    case EV_LINKS_RESUMED:
+        on_paused(j, ev->type == EV_LINKS_PAUSED, ev->now_ms);
         return;
     case EV_LINK_LOST:
     case EV_PREPARED:

@@ -17,6 +17,21 @@ static struct notice notice_of(const struct job *j, int signo, uint64_t grace_ms
     return is_asked ? j->notice : (struct notice){0};
 }
 
+void job_ending_limit_deafness(struct job *j, uint64_t wait_ms, uint64_t now_ms)
+{
+    if (j->is_deaf && j->is_user_end && j->state == JOB_STOP)
+        j->deaf_limit_ms = job_least(j->deaf_limit_ms, now_ms + (j->has_dropped ? 0 : wait_ms));
+}
+
+void job_ending_drop_output(struct job *j, struct effects *fx)
+{
+    j->deaf_limit_ms = UINT64_MAX;
+    if (!j->has_dropped)
+        note_add(fx, NOTE_OUTPUT_LOST);
+    j->has_dropped = true;
+    effects_add(fx, FX_DROP_OUTPUT);
+}
+
 /* Who is alive and waits for a reader of its output is waited for, unless the user wants out:
  * only then there is a deadline. A node that went silent is found by its beats. */
 void job_ending_send_stop(struct job *j, struct effects *fx, int signo, uint64_t grace_ms,
@@ -25,6 +40,7 @@ void job_ending_send_stop(struct job *j, struct effects *fx, int signo, uint64_t
     struct notice notice = notice_of(j, signo, grace_ms);
     if (j->is_user_end)
         j->state_deadline_ms = now_ms + notice.ms + grace_ms + JOB_STOP_SLACK_MS;
+    job_ending_limit_deafness(j, grace_ms ? JOB_DEAF_MS : 0, now_ms);
     for (uint32_t i = 0; i < j->nodes.n; i++) {
         const struct member *n = &j->nodes.list[i];
         if (n->status == MEMBER_AWAITED || n->status == MEMBER_REAPED

@@ -19,6 +19,14 @@ void job_ending_stop(struct job *j, int signo, uint64_t now_ms, struct effects *
 void job_ending_send_stop(struct job *j, struct effects *fx, int signo, uint64_t grace_ms,
                           uint64_t now_ms);
 
+/* A node whose link is not read cannot say that its workers are gone. When the user wants out,
+ * that comes before the output that stands in the way: it has wait_ms left (0 = none), and none
+ * once some was lost. In another state, or while links are read: nothing. */
+void job_ending_limit_deafness(struct job *j, uint64_t wait_ms, uint64_t now_ms);
+
+/* That time is over: the output of other nodes' workers that waits for a reader is lost. */
+void job_ending_drop_output(struct job *j, struct effects *fx);
+
 /* What workers get when muster got signo; its SIGPIPE is not theirs. */
 int job_ending_signal(int signo);
 

@@ -71,7 +71,7 @@ void job_leave_check_beats(struct job *j, uint64_t now_ms, struct effects *fx)
         if (n->link == LINK_NONE || n->status == MEMBER_LOST)
             continue;
         job_send(j, fx, n, FRAME_BEAT);
-        if (now_ms - n->last_heard_ms <= j->beat_ms * j->opt->beats_missed)
+        if (j->is_deaf || now_ms - n->last_heard_ms <= j->beat_ms * j->opt->beats_missed)
             continue;
         struct err e;
         err_set(&e, ERR_NODE_LOST, "no sign of life for %.1f s",

@@ -29,6 +29,7 @@ enum job_state {
 enum {
     JOB_JOIN_NOTE_MS = 10000,  /* say who is awaited */
     JOB_STOP_SLACK_MS = 20000, /* beyond the grace, until a user who wants out gets out */
+    JOB_DEAF_MS = 4000, /* output that nobody reads is lost this long after a user's stop */
 };
 
 struct job {
@@ -45,9 +46,12 @@ struct job {
     uint64_t last_call_ms; /* when those that have joined are enough; UINT64_MAX = not yet */
     bool must_plan;        /* before the next generation: its nodes are not those of the last */
     uint64_t generation_at_ms, stop_at_ms, gone_after_ms;
-    int stop_signo;       /* what the workers were sent */
-    int ninterrupts;      /* SIGINT so far */
-    bool is_blocked;      /* what other nodes' workers print waits for a reader */
+    int stop_signo;   /* what the workers were sent */
+    int ninterrupts;  /* SIGINT so far */
+    bool is_blocked;  /* what other nodes' workers print waits for a reader */
+    bool is_deaf;     /* so much of it that nothing is read from nodes for now */
+    bool has_dropped; /* some was lost because the user wanted out */
+    uint64_t deaf_limit_ms;
     bool is_user_end;     /* a signal or a time limit: no restart */
     struct notice notice; /* of --preempt-signal */
     struct survey survey;

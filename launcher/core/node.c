@@ -421,6 +421,8 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
         node_stop_signal(n, ev->u.signal.signo, ev->now_ms, out);
         return;
     case EV_STORE_READY:
+    case EV_LINKS_PAUSED:
+    case EV_LINKS_RESUMED:
     case EV_NODE_LOST:
     case EV_NODE_FAILED:
     case EVENT_TYPE_COUNT:

@@ -233,7 +233,7 @@ int options_parse_command(enum option_command command, char *const *args,
 
 bool options_has_endpoint(const struct options *opt)
 {
-    return opt->rdzv_endpoint || opt->nnodes_max > 1;
+    return opt->nnodes_max > 1;
 }
 
 bool options_has_hosts(const struct options *opt)

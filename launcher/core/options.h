@@ -179,6 +179,9 @@ enum option_type {
       "mode 0600)")                                                                            \
     X(REQUIRE_SECRET, "require-secret", 0, true, NULL, FLAG, require_secret, NULL,             \
       "refuse to meet other nodes without --secret-file")                                      \
+    X(STORE_OPEN, "store-open", 0, true, NULL, FLAG, is_store_open, NULL,                      \
+      "let every process that reaches the rendezvous store use it (default: only those of "    \
+      "this user, and of nodes that have joined)")                                             \
     X(JOIN_TIMEOUT, "join-timeout", 0, true, NULL, DURATION, join_timeout_ms, "TIME",          \
       "from the first node that comes to the last (default 600s)")                             \
     X(ROLE, "role", 0, true, "PET_ROLE", TEXT, role, "NAME",                                   \
@@ -268,6 +271,7 @@ struct options {
     bool is_deduped;
     const char *secret_file; /* NULL = none */
     bool require_secret;
+    bool is_store_open; /* the store serves everybody */
     bool is_module, is_verbose, is_help, is_json;
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
     enum nproc_source nproc_source; /* while nproc is 0 */
@@ -324,7 +328,8 @@ int options_parse_command(enum option_command command, char *const *args,
 void options_help(struct buf *out);
 void options_help_command(enum option_command command, struct buf *out);
 
-/* Whether nodes of one job, each started by itself, meet at an endpoint. */
+/* Whether nodes of one job, each started by itself, meet at an endpoint. One node alone meets
+ * nobody, whatever its endpoint. */
 bool options_has_endpoint(const struct options *opt);
 
 /* Whether muster itself starts nodes, on the hosts of a list. */

@@ -12,9 +12,11 @@
 #include "base/mem.h"
 #include "launcher/core/note.h"
 #include "launcher/core/report.h"
+#include "launcher/io/admission.h"
 #include "launcher/io/descriptors.h"
 #include "launcher/io/driver_node.h"
 #include "launcher/io/head_links.h"
+#include "launcher/io/proc_stat.h"
 #include "launcher/io/pump.h"
 #include "launcher/io/remote_output.h"
 #include "launcher/io/remotes.h"
@@ -22,7 +24,6 @@
 #include "launcher/io/events.h"
 #include "launcher/io/signals.h"
 #include "launcher/io/spread.h"
-#include "rendezvous/netif.h"
 #include "rendezvous/port.h"
 
 struct driver_head {
@@ -39,12 +40,13 @@ struct driver_head {
     const struct options *opt;
     const struct head_net *net; /* NULL: there is no other */
     struct head_links *links;   /* NULL likewise */
-    struct netif_list netifs;
+    struct admission *admission;
     struct buf words; /* about the end, for the nodes */
     struct err err;   /* referenced by an event */
     struct event_queue queue;
     struct effects effects;
     bool must_suspend;
+    bool is_paused;               /* the links, for output that waits */
     const struct plan_sink *sink; /* of a plan only, else NULL */
 };
 
@@ -97,7 +99,7 @@ static void on_frame(void *ctx, const struct frame *frame)
 static void on_link(void *ctx, struct uv_tcp_s *tcp, struct str first)
 {
     struct driver_head *d = ctx;
-    head_links_accept(d->links, tcp, first);
+    head_links_accept(d->links, tcp, first, admission_user(d->admission, tcp));
 }
 
 static void on_remote_failed(void *ctx, uint32_t node, const struct err *why)
@@ -121,6 +123,16 @@ static int setup_node(void *ctx, uint32_t link, const struct wire_who *who, stru
     return 0;
 }
 
+static void pause_links(struct driver_head *d, bool is_paused)
+{
+    struct event ev = {.type = is_paused ? EV_LINKS_PAUSED : EV_LINKS_RESUMED};
+    if (d->links)
+        head_links_pause(d->links, is_paused);
+    if (is_paused != d->is_paused)
+        post(d, &ev);
+    d->is_paused = is_paused;
+}
+
 static void on_output(void *ctx, uint32_t link, const struct wire_output *output)
 {
     struct driver_head *d = ctx;
@@ -132,15 +144,15 @@ static void on_output(void *ctx, uint32_t link, const struct wire_output *output
     remote_output_write(d->output, ranks[output->rank].local_rank, ranks[output->rank].host,
                         output);
     if (remote_output_is_full(d->output))
-        head_links_pause(d->links, true);
+        pause_links(d, true);
 }
 
 static void on_output_blocked(void *ctx, bool is_blocked)
 {
     struct driver_head *d = ctx;
     struct event ev = {.type = is_blocked ? EV_OUTPUT_BLOCKED : EV_OUTPUT_FLOWING};
-    if (!is_blocked && d->links)
-        head_links_pause(d->links, false);
+    if (!is_blocked)
+        pause_links(d, false);
     post(d, &ev);
 }
 
@@ -160,28 +172,59 @@ static void on_link_lost(void *ctx, uint32_t link, const struct err *err)
     post(ctx, &ev);
 }
 
-/* A c10d client cannot prove anything: it has to come from this machine or from a node. */
-static bool admit(void *ctx, const struct sockaddr *peer)
+/* ---- who is served ---- */
+
+static void on_stranger(void *ctx, const struct peer_ip *ip, const struct err *why)
+{
+    struct driver_head *d = ctx;
+    if (d->admission)
+        admission_stranger(d->admission, ip, why->text);
+}
+
+static bool is_node(void *ctx, const struct peer_ip *ip)
 {
     const struct driver_head *d = ctx;
-    char host[INET6_ADDRSTRLEN] = "";
-    if (peer->sa_family == AF_INET)
-        uv_ip4_name((const struct sockaddr_in *)(const void *)peer, host, sizeof host);
-    else if (peer->sa_family == AF_INET6)
-        uv_ip6_name((const struct sockaddr_in6 *)(const void *)peer, host, sizeof host);
-    return netif_is_mine(&d->netifs, host) || head_links_has_peer(d->links, peer);
+    return d->links && head_links_has_peer(d->links, ip);
+}
+
+/* A worker that has given up its rights, or a node that another user of this machine runs. */
+static bool is_user(void *ctx, uint32_t uid)
+{
+    const struct driver_head *d = ctx;
+    uint32_t n, user;
+    const struct job_rank *ranks = job_ranks(d->job, &n);
+    for (uint32_t i = 0; d->local && ranks && i < n; i++) {
+        struct proc_stat stat;
+        pid_t pid = (pid_t)ranks[i].pid;
+        if (pid && !ranks[i].has_ended && proc_stat_user(pid, &user) && user == uid
+            && proc_stat_read(pid, &stat) && stat.parent == getpid())
+            return true;
+    }
+    return d->links && head_links_has_user(d->links, uid);
+}
+
+static bool admit(void *ctx, const struct sockaddr *near, const struct sockaddr *far)
+{
+    struct driver_head *d = ctx;
+    return admission_admit(d->admission, near, far);
 }
 
 static void on_server_note(void *ctx, const struct server_note *note)
 {
-    (void)ctx;
+    struct driver_head *d = ctx;
     struct buf words;
+    if (note->kind == SERVER_NOTE_NOT_ADMITTED) /* told by who has not admitted it */
+        return;
     buf_init(&words, 0);
     server_note_format(note, &words);
-    log_line(note->kind == SERVER_NOTE_GATE_CLOSED || note->kind == SERVER_NOTE_OLD_GENERATION
-                 ? LOG_DEBUG
-                 : LOG_INFO,
-             "store", "store: %s", buf_str(&words));
+    if (server_note_is_stranger(note) && d->admission)
+        admission_stranger(d->admission, &note->ip, buf_str(&words));
+    else
+        log_line(note->kind == SERVER_NOTE_GATE_CLOSED
+                         || note->kind == SERVER_NOTE_OLD_GENERATION
+                     ? LOG_DEBUG
+                     : LOG_INFO,
+                 "store", "store: %s", buf_str(&words));
     buf_fini(&words);
 }
 
@@ -267,6 +310,10 @@ static void apply(struct driver_head *d, const struct effect *fx)
         if (d->links)
             head_links_drop(d->links, fx->u.drop_node.node);
         return;
+    case FX_DROP_OUTPUT:
+        if (d->output)
+            remote_output_drop(d->output);
+        return;
     case FX_DONE:
         tell_plan(d);
         all_closed(d);
@@ -277,7 +324,6 @@ static void apply(struct driver_head *d, const struct effect *fx)
     case FX_SWEEP:
     case FX_CLOSE_STREAMS:
     case FX_REAP:
-    case FX_DROP_OUTPUT:
     case FX_LOOK:
     case FX_STACKS:
     case EFFECT_TYPE_COUNT:
@@ -303,13 +349,23 @@ static bool step(void *ctx)
     return true;
 }
 
+/* The workers are stopped; SIGCONT wakes us, and on_signal them. Nodes are told that nobody
+ * reads, or they would take a full connection for a dead one. */
+static void suspend(struct driver_head *d)
+{
+    d->must_suspend = false;
+    if (d->links)
+        head_links_pause(d->links, true);
+    raise(SIGSTOP);
+    if (d->links)
+        head_links_pause(d->links, d->is_paused);
+}
+
 static void settle(void *ctx)
 {
     struct driver_head *d = ctx;
-    if (d->must_suspend) {
-        d->must_suspend = false;
-        raise(SIGSTOP); /* the workers are stopped; SIGCONT wakes us, and on_signal them */
-    }
+    if (d->must_suspend)
+        suspend(d);
     if (d->links)
         head_links_settle(d->links);
     uint64_t deadline = job_deadline(d->job), now = now_ms(),
@@ -331,10 +387,9 @@ static struct port *open_port(struct driver_head *d, const struct options *opt, 
     port.address = d->net ? d->net->listen : "127.0.0.1";
     port.port = d->net ? d->net->port : opt->master_port;
     port.ctx = d;
-    if (d->net) {
+    port.admit = admit;
+    if (d->net)
         port.on_link = on_link;
-        port.admit = admit;
-    }
     port.on_note = on_server_note;
     if (getrandom(port.seed, sizeof port.seed, 0) < 0)
         return err_sys(e, errno, "getrandom"), NULL;
@@ -350,16 +405,20 @@ int driver_head_run(struct job *job, const struct options *opt, const struct fac
 /* From here on nodes may come. 0, or -1 with ERR_SYSTEM. */
 static int open_links(struct driver_head *d, struct err *e)
 {
-    struct head_links_events events = {
-        .ctx = d, .on_frame = on_link_frame, .on_lost = on_link_lost};
+    const struct admission_asks asks = {d, is_node, is_user};
+    d->admission = admission_new(&d->loop, d->opt->is_store_open, d->net != NULL, &asks, e);
+    if (!d->admission)
+        return -1;
+    struct head_links_events events = {.ctx = d,
+                                       .on_frame = on_link_frame,
+                                       .on_lost = on_link_lost,
+                                       .on_stranger = on_stranger};
     if (!d->net)
         return 0;
     if (d->net->spread) {
         events.setup = setup_node;
         events.on_output = on_output;
     }
-    if (netif_list(&d->netifs, e) < 0)
-        return -1;
     d->links = head_links_new(&d->loop, d->net->key, d->net->nnodes, &events);
     return 0;
 }
@@ -415,7 +474,7 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
         events_close(d->events);
         uv_run(&d->loop, UV_RUN_DEFAULT);
         uv_loop_close(&d->loop);
-        netif_fini(&d->netifs);
+        admission_end(d->admission);
         free(d);
         return -1;
     }
@@ -439,7 +498,7 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
         log_error("job", "handles were left open: %s", uv_strerror(rc));
     event_queue_fini(&d->queue);
     effects_fini(&d->effects);
-    netif_fini(&d->netifs);
+    admission_end(d->admission);
     buf_fini(&d->words);
     free(d);
     return 0;

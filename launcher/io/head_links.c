@@ -18,7 +18,8 @@ struct head_link {
     struct link *link;
     uint32_t number; /* 0 until it has proved itself */
     bool is_dropped;
-    char host[ADDR_HOST_MAX + 1]; /* the peer's numeric address */
+    struct peer_ip ip; /* the peer's */
+    int64_t user;
 };
 
 struct loss { /* why a link was lost, until the event is read */
@@ -67,15 +68,12 @@ static struct head_link *find(const struct head_links *hl, uint32_t number)
 static void on_open(void *ctx, struct link *link, const struct link_peer *peer)
 {
     struct head_link *l = ctx;
-    struct addr addr;
-    struct err e;
     (void)link;
+    (void)peer;
     l->number = number_new(l->owner, l);
     list_remove(&l->node);
     list_push(&l->owner->open, &l->node);
     l->owner->nstrangers--;
-    if (addr_parse(str_from(peer->address), -1, &addr, &e) == 0)
-        strcpy(l->host, addr.host);
 }
 
 static int answer_who(struct head_link *l, const struct wire_who *who)
@@ -116,7 +114,12 @@ static void on_frame(void *ctx, struct link *link, struct str bytes)
     const struct wire_message *m = inbox_add(&l->owner->inbox, bytes, &e);
     if (m && take(l, m) == 0)
         return;
-    log_warn("link", "%s: %s", l->host, m ? "a message that a node does not send" : e.text);
+    struct buf host;
+    buf_init(&host, 0);
+    peer_ip_format(&l->ip, &host);
+    log_warn("link", "%s: %s", buf_str(&host),
+             m ? "a message that a node does not send" : e.text);
+    buf_fini(&host);
     link_close(link);
 }
 
@@ -142,7 +145,7 @@ static void on_closed(void *ctx, struct link *link, const struct err *why)
     if (l->number && !l->is_dropped)
         hl->events.on_lost(hl->events.ctx, l->number, keep_loss(hl, why));
     else if (!l->number && why)
-        log_info("link", "turned away: %s", why->text);
+        hl->events.on_stranger(hl->events.ctx, &l->ip, why);
     free(l);
     maybe_finish(hl);
 }
@@ -176,9 +179,15 @@ static void drop_stranger(struct head_link *l)
     link_close(l->link);
 }
 
-void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str first)
+void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str first,
+                       int64_t user)
 {
     struct head_link *l = mem_alloc(1, sizeof *l);
+    struct sockaddr_storage peer;
+    int len = sizeof peer;
+    if (uv_tcp_getpeername(tcp, (struct sockaddr *)&peer, &len) == 0)
+        l->ip = peer_ip_from((struct sockaddr *)&peer);
+    l->user = user;
     if (hl->nstrangers >= hl->max_strangers)
         drop_stranger(list_first(&hl->strangers, struct head_link, node));
     l->owner = hl;
@@ -222,20 +231,18 @@ void head_links_drop(struct head_links *hl, uint32_t number)
         drop(l);
 }
 
-static bool is_host(const struct sockaddr *peer, const char *host)
-{
-    char text[INET6_ADDRSTRLEN] = "";
-    if (peer->sa_family == AF_INET)
-        uv_ip4_name((const struct sockaddr_in *)(const void *)peer, text, sizeof text);
-    else if (peer->sa_family == AF_INET6)
-        uv_ip6_name((const struct sockaddr_in6 *)(const void *)peer, text, sizeof text);
-    return addr_is_same_host(text, host);
-}
-
-bool head_links_has_peer(const struct head_links *hl, const struct sockaddr *peer)
+bool head_links_has_peer(const struct head_links *hl, const struct peer_ip *ip)
 {
     for (uint32_t i = 1; i < hl->nnumbers; i++)
-        if (hl->by_number[i] && is_host(peer, hl->by_number[i]->host))
+        if (hl->by_number[i] && peer_ip_is_same(&hl->by_number[i]->ip, ip))
+            return true;
+    return false;
+}
+
+bool head_links_has_user(const struct head_links *hl, uint32_t uid)
+{
+    for (uint32_t i = 1; i < hl->nnumbers; i++)
+        if (hl->by_number[i] && hl->by_number[i]->user == uid)
             return true;
     return false;
 }

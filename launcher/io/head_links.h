@@ -9,9 +9,9 @@
 
 #include "launcher/core/link_wire.h"
 #include "rendezvous/link.h"
+#include "rendezvous/peer_ip.h"
 
 struct head_links;
-struct sockaddr;
 struct uv_loop_s;
 struct uv_tcp_s;
 
@@ -26,6 +26,8 @@ struct head_links_events {
     void (*on_output)(void *ctx, uint32_t link, const struct wire_output *output);
     /* A link that was open has ended without having been dropped. err stays likewise. */
     void (*on_lost)(void *ctx, uint32_t link, const struct err *err);
+    /* One that never proved itself was turned away; why begins with its address. */
+    void (*on_stranger)(void *ctx, const struct peer_ip *ip, const struct err *why);
 };
 
 /* key is borrowed. nnodes bounds how many that have not yet proved themselves are heard at a
@@ -33,8 +35,9 @@ struct head_links_events {
 struct head_links *head_links_new(struct uv_loop_s *loop, const struct link_key *key,
                                   uint32_t nnodes, const struct head_links_events *events);
 
-/* As port.h's on_link hands it over. */
-void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str first);
+/* As port.h's on_link hands it over. user: of its process, -1 = it runs on another machine. */
+void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str first,
+                       int64_t user);
 
 /* To a link that is gone: nothing. */
 void head_links_send(struct head_links *hl, uint32_t link, const struct frame *frame);
@@ -45,8 +48,10 @@ void head_links_pause(struct head_links *hl, bool is_paused);
 /* Its orderly end, once all is sent; on_lost is not called. */
 void head_links_drop(struct head_links *hl, uint32_t link);
 
-/* Whether some open link comes from this address. */
-bool head_links_has_peer(const struct head_links *hl, const struct sockaddr *peer);
+/* Whether some open link comes from this address, or from a process of this user on this
+ * machine. */
+bool head_links_has_peer(const struct head_links *hl, const struct peer_ip *ip);
+bool head_links_has_user(const struct head_links *hl, uint32_t uid);
 
 /* All queues are empty: what frames and errors borrowed may go. */
 void head_links_settle(struct head_links *hl);

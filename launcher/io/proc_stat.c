@@ -1,26 +1,44 @@
 #include "launcher/io/proc_stat.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-bool proc_stat_read(pid_t pid, struct proc_stat *out)
+static bool read_file(pid_t pid, const char *name, char *text, size_t size)
 {
-    char path[32], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
+    ssize_t n = read(fd, text, size - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
+    return true;
+}
+
+bool proc_stat_read(pid_t pid, struct proc_stat *out)
+{
+    char text[512];
+    if (!read_file(pid, "stat", text, sizeof text))
+        return false;
     const char *end = strrchr(text, ')'); /* the name before it may hold anything */
     return end
            && sscanf(end + 1,
                      " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
                      &out->state, &out->parent, &out->group, &out->session, &out->nthreads)
                   == 5;
+}
+
+bool proc_stat_user(pid_t pid, uint32_t *uid)
+{
+    char text[1024];
+    if (!read_file(pid, "status", text, sizeof text))
+        return false;
+    const char *line = strstr(text, "\nUid:");
+    return line && sscanf(line, " Uid: %*u %" SCNu32, uid) == 1;
 }
 
 bool proc_stat_is_alive(const struct proc_stat *stat)

@@ -3,6 +3,7 @@
 #define MUSTER_LAUNCHER_IO_PROC_STAT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* session 0 may also mean one outside our pid namespace. */
@@ -14,6 +15,9 @@ struct proc_stat {
 
 /* False when the process is gone. Allocates nothing. Format: proc(5). */
 bool proc_stat_read(pid_t pid, struct proc_stat *out);
+
+/* Its effective user, in our user namespace. False when it is gone. */
+bool proc_stat_user(pid_t pid, uint32_t *uid);
 
 /* Whether it can still do anything. A process whose first thread has ended looks like a zombie
  * while its other threads live. */

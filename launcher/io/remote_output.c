@@ -65,6 +65,11 @@ bool remote_output_is_full(const struct remote_output *ro)
     return output_is_full(ro->output);
 }
 
+void remote_output_drop(struct remote_output *ro)
+{
+    output_drop(ro->output);
+}
+
 uint64_t remote_output_deadline(const struct remote_output *ro)
 {
     return output_deadline(ro->output);

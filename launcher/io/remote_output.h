@@ -23,6 +23,9 @@ void remote_output_write(struct remote_output *ro, uint32_t local_rank, const ch
 /* Whether no more should be read from links for now. */
 bool remote_output_is_full(const struct remote_output *ro);
 
+/* Forgets what waits for a reader that does not read. */
+void remote_output_drop(struct remote_output *ro);
+
 /* When remote_output_tick is due, UINT64_MAX = never; what is then shown: see output_deadline.
  */
 uint64_t remote_output_deadline(const struct remote_output *ro);

@@ -29,7 +29,7 @@ with() { # openmpi|mpich
 none_of() { [[ ! -e $1 ]]; }
 
 # After helpers' own setup: every test has its own TMPDIR, so that what stays in it is ours.
-begin_test() {
+begin_mpi() {
   export TMPDIR=$BATS_TEST_TMPDIR/tmp
   mkdir "$TMPDIR"
 }
@@ -37,7 +37,7 @@ nothing_in_tmp() { [[ -z $(ls -A "$TMPDIR") ]]; }
 
 world() { # flavour
   local n rank
-  begin_test
+  begin_mpi
   with "$1"
   for n in 1 2 4; do
     run_muster -n "$n" "$HELLO"
@@ -53,7 +53,7 @@ world() { # flavour
 @test "MPICH: N workers are one MPI_COMM_WORLD" { world mpich; }
 
 failures() { # flavour
-  begin_test
+  begin_mpi
   with "$1"
   run_muster -n 3 "$HELLO" abort
   expect_status 7
@@ -73,7 +73,7 @@ failures() { # flavour
 @test "MPICH: abort, exit and leaving early end the job with the rank's verdict" { failures mpich; }
 
 killed_rank() { # flavour
-  begin_test
+  begin_mpi
   with "$1"
   begin -n 3 "$HELLO" wait
   eventually 40 have 3 'up.*'
@@ -89,7 +89,7 @@ killed_rank() { # flavour
 @test "MPICH: a rank that is killed ends the job" { killed_rank mpich; }
 
 restarted() { # flavour
-  begin_test
+  begin_mpi
   with "$1"
   script w <<W
 [ "\$TORCHELASTIC_RESTART_COUNT" = 2 ] && exec "$HELLO"
@@ -106,7 +106,7 @@ W
 @test "MPICH: every attempt is a fresh world" { restarted mpich pmi; }
 
 @test "muster killed by SIGKILL leaves no rank and no folder of Open MPI" {
-  begin_test
+  begin_mpi
   with openmpi
   begin -n 2 "$HELLO" wait
   eventually 40 have 2 'up.*'
@@ -122,7 +122,7 @@ W
 }
 
 @test "--mpi=none: every worker is a job of its own, with no server" {
-  begin_test
+  begin_mpi
   with mpich
   run_muster -n 2 --mpi=none "$HELLO"
   expect_status 0
@@ -131,7 +131,7 @@ W
 }
 
 @test "the environment: ours in place of an outer launcher's, nothing for other programs" {
-  begin_test
+  begin_mpi
   export PMI_RANK=7 PMI_SIZE=9 PMI_FD=3 PMIX_RANK=7 PMIX_NAMESPACE=outer OMPI_MCA_ess='^singleton'
   run_muster -n 2 --mpi=pmi sh -c 'echo "$PMI_RANK/$PMI_SIZE ${PMIX_RANK-none} $(test -S /proc/self/fd/$PMI_FD && echo socket)"'
   expect_status 0
@@ -142,7 +142,7 @@ W
 }
 
 @test "a bad --mpi is refused, and so is PMIx without its library" {
-  begin_test
+  begin_mpi
   run_muster -n 1 --mpi=slurm true
   expect_status 2
   expect_in "$stderr" "auto, pmix, pmi or none"
@@ -155,7 +155,7 @@ W
 }
 
 @test "mpi4py, which its interpreter loads late, by --mpi" {
-  begin_test
+  begin_mpi
   with openmpi
   /usr/bin/python3 -c 'import mpi4py' 2>/dev/null || skip "python3-mpi4py is not installed"
   cat >sum.py <<'P'
@@ -170,7 +170,7 @@ P
 }
 
 @test "a worker that speaks nonsense on its descriptor harms no one but itself" {
-  begin_test
+  begin_mpi
   run_muster -n 2 --mpi=pmi bash -c 'printf "GET / HTTP/1.1\n" >&"$PMI_FD"; read -r answer <&"$PMI_FD" || exit 0'
   expect_status 0
   expect_in "$stderr" "is no request"

@@ -5,7 +5,6 @@ load helpers
 load launcher
 load lab
 
-setup_file() { need_options --nnodes --node-rank --rdzv-endpoint --secret-file; }
 setup() {
   begin_test
   PORT=$(free_port)
@@ -125,18 +124,84 @@ W
   [[ ! -e started ]]
 }
 
-@test "another user's process on loopback gets nothing from the store" {
+need_another_user() {
   ((EUID == 0)) || skip "it takes root to become somebody else"
   command -v setpriv >/dev/null || skip "no setpriv here"
+}
+# By standard input: the other user may not read our folders.
+another_user() { # user arguments...
+  bounded setpriv --reuid "$1" --regid "$1" --clear-groups /usr/bin/python3 - "${@:2}" <"$SOURCE/tests/lab/attack.py"
+}
+
+@test "another user's process on loopback gets nothing from the store" {
+  need_another_user
   running_job
   run attack add other
   [[ $output == 1 ]] # this user's own is served: so the next refusal means something
-  # By standard input: the other user may not read our folders.
-  run bounded setpriv --reuid 65534 --regid 65534 --clear-groups \
-    /usr/bin/python3 - add 127.0.0.1 "$PORT" other <"$SOURCE/tests/lab/attack.py"
-  expect_status 0
-  [[ $output == refused ]]
+  local i
+  for i in 1 2 3; do
+    run another_user 65534 add 127.0.0.1 "$PORT" other
+    expect_status 0
+    [[ $output == refused ]]
+  done
+  [[ $(grep -c 'user 65534' a.err) -eq 1 ]] # told once, and what helps
+  expect_in "$(<a.err)" --store-open
   run attack add other
   [[ $output == 2 ]]
   finish 3
+}
+
+# A job of one node until finish_one says so.
+one_node() { # options...
+  launch a 0 run -n 1 --master-port "$PORT" "$@"
+  eventually 60 test -e up
+}
+finish_one() {
+  : >go
+  ended a
+  expect_status 0
+  no_leftovers
+}
+WAITS=': >up; until [ -e go ]; do sleep 0.05; done'
+
+@test "one node alone: its store serves this user only" {
+  need_another_user
+  one_node sh -c "$WAITS"
+  run attack add other
+  [[ $output == 1 ]]
+  run another_user 65534 add 127.0.0.1 "$PORT" other
+  expect_status 0
+  [[ $output == refused ]]
+  finish_one
+}
+
+@test "--store-open serves every user" {
+  need_another_user
+  one_node --store-open sh -c "$WAITS"
+  run another_user 65534 add 127.0.0.1 "$PORT" other
+  expect_status 0
+  [[ $output == 1 ]]
+  finish_one
+  [[ ! -s a.err ]]
+}
+
+@test "a worker that has given up its rights is served, and a third user is not" {
+  need_another_user
+  chmod 777 .
+  one_node setpriv --reuid 65533 --regid 65533 --clear-groups sh -c "$WAITS"
+  run another_user 65533 add 127.0.0.1 "$PORT" other
+  expect_status 0
+  [[ $output == 1 ]]
+  run another_user 65534 add 127.0.0.1 "$PORT" other
+  [[ $output == refused ]]
+  finish_one
+}
+
+@test "strangers are counted, and told once, with -v" {
+  one_node -v sh -c "$WAITS"
+  local i
+  for i in 1 2 3; do attack garbage; done
+  finish_one
+  [[ $(grep -c 'turned away:' a.err) -ge 1 && $(grep -c 'turned away:' a.err) -le 4 ]]
+  expect_in "$(<a.err)" "12 connections were turned away in all: 12 from 127.0.0.1"
 }

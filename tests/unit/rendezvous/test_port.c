@@ -38,9 +38,10 @@ static void on_note(void *ctx, const struct server_note *note)
     atomic_fetch_add(&s->notes[note->kind], 1);
 }
 
-static bool on_admit(void *ctx, const struct sockaddr *peer)
+static bool on_admit(void *ctx, const struct sockaddr *near, const struct sockaddr *far)
 {
-    assert_int_equal(peer->sa_family, AF_INET);
+    assert_int_equal(near->sa_family, AF_INET);
+    assert_int_equal(far->sa_family, AF_INET);
     return ((struct seen *)ctx)->admit;
 }
 
