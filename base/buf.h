@@ -30,6 +30,8 @@ void buf_reset(struct buf *b);
 char *buf_reserve(struct buf *b, size_t n);
 void buf_commit(struct buf *b, size_t n);
 
+/* Append bytes, a text without its NUL, one byte, what printf would print. All of it or, where
+ * the limit forbids it, nothing: then overflowed is true. */
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);

@@ -1,4 +1,4 @@
-#include "rendezvous/link.h"
+#include "rendezvous/link_state.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -6,11 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-#include <uv.h>
 
 #include "base/mem.h"
-#include "rendezvous/dial.h"
 #include "rendezvous/store_server.h"
 
 enum {
@@ -22,45 +19,6 @@ enum {
     KEEP_COUNT = 3,
     CONTROL_PAUSE = 'p', /* the whole of a control frame */
     CONTROL_RESUME = 'r',
-};
-
-enum state {
-    FORMING,  /* dialling, or in the handshake */
-    OPEN,     /* frames */
-    FINISHED, /* the farewell is on its way; waits for the other side to close */
-    CLOSED,   /* waits for libuv to give the handles back */
-};
-
-/* One connection: that of the link, or one of several that a dialling link tries. */
-struct conn {
-    struct link *link;
-    uv_tcp_t *tcp;
-    uv_connect_t connect;
-    struct link_auth *auth; /* NULL until connected */
-    struct buf in;
-    uint64_t deadline_ms; /* UINT64_MAX once open */
-    size_t candidate;
-    bool is_closing;
-    char peer[64];
-};
-
-struct link {
-    uv_loop_t *loop;
-    struct link_options opt;
-    uv_timer_t timer; /* the first deadline of all */
-    uv_shutdown_t shutdown;
-    enum state state;
-    struct conn *conn;  /* the connection; NULL while dialling */
-    struct conn **runs; /* dialling: by candidate, NULL = not being tried */
-    struct addr *candidates;
-    size_t ncandidates;
-    struct dial *dial;
-    struct buf plain;
-    size_t pending;  /* handles that libuv still has */
-    bool is_paused;  /* by our side */
-    bool is_resumed; /* reading begins again on the timer */
-    bool has_why;
-    struct err why;
 };
 
 struct outgoing {
@@ -92,7 +50,7 @@ static void set_user_timeout(const uv_tcp_t *tcp, unsigned ms)
     set_option(tcp, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)ms);
 }
 
-static void set_options(const struct link *l, const uv_tcp_t *tcp)
+void link_set_options(const struct link *l, const uv_tcp_t *tcp)
 {
     set_option(tcp, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(tcp, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -146,12 +104,11 @@ static void conn_close(struct conn *c)
     uv_close((uv_handle_t *)c->tcp, on_conn_closed);
 }
 
-/* why: NULL = orderly. Copied. */
-static void end(struct link *l, const struct err *why)
+void link_end(struct link *l, const struct err *why)
 {
-    if (l->state == CLOSED)
+    if (l->state == LINK_CLOSED)
         return;
-    l->state = CLOSED;
+    l->state = LINK_CLOSED;
     if (why) {
         l->has_why = true;
         l->why = *why;
@@ -168,10 +125,10 @@ static void end(struct link *l, const struct err *why)
 
 static void on_timer(uv_timer_t *t);
 
-static void arm(struct link *l)
+void link_arm(struct link *l)
 {
     uint64_t at = UINT64_MAX, now = uv_now(l->loop);
-    if (l->state == CLOSED)
+    if (l->state == LINK_CLOSED)
         return;
     if (l->conn)
         at = l->conn->deadline_ms;
@@ -180,7 +137,7 @@ static void arm(struct link *l)
     for (size_t i = 0; i < l->ncandidates; i++)
         if (l->runs[i] && l->runs[i]->deadline_ms < at)
             at = l->runs[i]->deadline_ms;
-    if (l->is_resumed || (l->state == FORMING && l->dial && dial_is_over(l->dial, now)))
+    if (l->is_resumed || (l->state == LINK_FORMING && l->dial && dial_is_over(l->dial, now)))
         at = now;
     if (at == UINT64_MAX)
         uv_timer_stop(&l->timer);
@@ -199,13 +156,12 @@ static enum dial_failure judge(struct err *e)
     return DIAL_STRANGER;
 }
 
-/* The link's own connection, or one of those that are tried, is over. */
-static void conn_failed(struct conn *c, enum dial_failure how, struct err *e)
+void link_conn_failed(struct conn *c, enum dial_failure how, struct err *e)
 {
     struct link *l = c->link;
     err_wrap(e, "%s", c->peer);
     if (l->conn == c) {
-        end(l, e);
+        link_end(l, e);
         return;
     }
     size_t candidate = c->candidate;
@@ -213,42 +169,42 @@ static void conn_failed(struct conn *c, enum dial_failure how, struct err *e)
     dial_failed(l->dial, candidate, how, e, uv_now(l->loop));
     if (l->opt.on_try)
         l->opt.on_try(l->opt.ctx, l, candidate, e);
-    arm(l);
+    link_arm(l);
 }
 
 static void conn_late(struct conn *c)
 {
     struct err e;
-    if (c->link->state == FINISHED) {
+    if (c->link->state == LINK_FINISHED) {
         err_set(&e, ERR_CLOSED, "did not close the connection in time");
-        conn_failed(c, DIAL_STRANGER, &e);
+        link_conn_failed(c, DIAL_STRANGER, &e);
     } else if (!c->auth) {
         err_set(&e, ERR_UNAVAILABLE, "did not answer in %llu ms",
                 (unsigned long long)c->link->opt.connect_ms);
-        conn_failed(c, DIAL_UNREACHED, &e);
+        link_conn_failed(c, DIAL_UNREACHED, &e);
     } else {
         err_set(&e, ERR_UNAVAILABLE, "did not say in %llu ms who it is",
                 (unsigned long long)c->link->opt.handshake_ms);
-        conn_failed(c, DIAL_STRANGER, &e);
+        link_conn_failed(c, DIAL_STRANGER, &e);
     }
 }
 
 static void conn_broke(struct conn *c, int status)
 {
     struct err e;
-    enum state state = c->link->state;
-    if (state == FINISHED && status == UV_EOF) {
-        end(c->link, NULL);
+    enum link_state state = c->link->state;
+    if (state == LINK_FINISHED && status == UV_EOF) {
+        link_end(c->link, NULL);
         return;
     }
     if (status == UV_EOF)
         err_set(&e, ERR_CLOSED, "%s",
-                state == FORMING ? "closed the connection in the handshake"
-                                 : "closed the connection without a farewell");
+                state == LINK_FORMING ? "closed the connection in the handshake"
+                                      : "closed the connection without a farewell");
     else
         err_sys(&e, -status, "the connection broke");
-    e.code = state == FORMING ? ERR_UNAVAILABLE : ERR_CLOSED;
-    conn_failed(c, DIAL_STRANGER, &e);
+    e.code = state == LINK_FORMING ? ERR_UNAVAILABLE : ERR_CLOSED;
+    link_conn_failed(c, DIAL_STRANGER, &e);
 }
 
 /* ---- sending */
@@ -259,13 +215,13 @@ static void on_written(uv_write_t *req, int status)
     struct link *l = out->link;
     free(out->data);
     free(out);
-    if (l->state == CLOSED)
+    if (l->state == LINK_CLOSED)
         return;
-    if (l->state == FINISHED)
+    if (l->state == LINK_FINISHED)
         l->conn->deadline_ms = uv_now(l->loop) + l->opt.finish_ms;
     if (status < 0)
         conn_broke(l->conn, status);
-    else if (l->state == OPEN && !link_unsent(l) && l->opt.on_drained)
+    else if (l->state == LINK_OPEN && !link_unsent(l) && l->opt.on_drained)
         l->opt.on_drained(l->opt.ctx, l);
 }
 
@@ -288,8 +244,7 @@ static void conn_write(struct conn *c, struct buf *bytes)
     }
 }
 
-/* In the handshake: a few bytes into the empty buffer of a new connection. */
-static void conn_tell(struct conn *c, struct buf *bytes)
+void link_conn_tell(struct conn *c, struct buf *bytes)
 {
     uv_buf_t data = uv_buf_init(bytes->data, (unsigned)bytes->len);
     if (bytes->len)
@@ -307,18 +262,18 @@ static void send_tagged(struct link *l, enum link_tag tag, struct str frame)
 
 bool link_is_open(const struct link *l)
 {
-    return l->state == OPEN;
+    return l->state == LINK_OPEN;
 }
 
 void link_send(struct link *l, struct str frame)
 {
-    if (l->state == OPEN)
+    if (l->state == LINK_OPEN)
         send_tagged(l, LINK_TAG_FRAME, frame);
 }
 
 size_t link_unsent(const struct link *l)
 {
-    return l->conn && l->state != CLOSED
+    return l->conn && l->state != LINK_CLOSED
                ? uv_stream_get_write_queue_size((const uv_stream_t *)l->conn->tcp)
                : 0;
 }
@@ -339,17 +294,17 @@ static bool take_frame(struct link *l, enum link_tag tag)
     struct str body = {l->plain.data, l->plain.len};
     switch (tag) {
     case LINK_TAG_FRAME:
-        if (l->state == OPEN && l->opt.on_frame)
+        if (l->state == LINK_OPEN && l->opt.on_frame)
             l->opt.on_frame(l->opt.ctx, l, body);
         break;
     case LINK_TAG_CONTROL:
         take_control(l, body);
         break;
     case LINK_TAG_FINAL:
-        end(l, NULL);
+        link_end(l, NULL);
         break;
     }
-    return l->state != CLOSED && !l->is_paused;
+    return l->state != LINK_CLOSED && !l->is_paused;
 }
 
 static void give_back(struct buf *b)
@@ -365,7 +320,7 @@ static void deliver(struct conn *c)
     enum link_tag tag;
     struct err e;
     enum link_unseal got = LINK_UNSEAL_MORE;
-    while (l->state != CLOSED && !l->is_paused
+    while (l->state != LINK_CLOSED && !l->is_paused
            && (got = link_auth_unseal(c->auth, &in, &l->plain, &tag, &e)) == LINK_UNSEAL_DONE)
         if (!take_frame(l, tag))
             break;
@@ -373,8 +328,8 @@ static void deliver(struct conn *c)
     if (!c->in.len)
         give_back(&c->in);
     give_back(&l->plain);
-    if (l->state != CLOSED && got == LINK_UNSEAL_BAD)
-        conn_failed(c, DIAL_REFUSED, &e);
+    if (l->state != LINK_CLOSED && got == LINK_UNSEAL_BAD)
+        link_conn_failed(c, DIAL_REFUSED, &e);
 }
 
 /* The first that proved itself: the others are let go. */
@@ -388,8 +343,8 @@ static void opened(struct conn *c)
         if (l->runs[i])
             conn_close(l->runs[i]);
     c->deadline_ms = UINT64_MAX;
-    l->state = OPEN;
-    arm(l);
+    l->state = LINK_OPEN;
+    link_arm(l);
 }
 
 static void handshake(struct conn *c)
@@ -403,12 +358,12 @@ static void handshake(struct conn *c)
     buf_consume(&c->in, c->in.len - in.n);
     switch (got) {
     case LINK_AUTH_MORE:
-        conn_tell(c, &out);
+        link_conn_tell(c, &out);
         return;
     case LINK_AUTH_REFUSED: {
-        conn_tell(c, &out);
+        link_conn_tell(c, &out);
         enum dial_failure how = judge(&e);
-        conn_failed(c, how, &e);
+        link_conn_failed(c, how, &e);
         return;
     }
     case LINK_AUTH_OPEN:
@@ -422,9 +377,9 @@ static void handshake(struct conn *c)
 
 static void take_bytes(struct conn *c)
 {
-    if (c->link->state == FORMING)
+    if (c->link->state == LINK_FORMING)
         handshake(c);
-    if (c->link->conn == c && c->link->state != FORMING)
+    if (c->link->conn == c && c->link->state != LINK_FORMING)
         deliver(c);
 }
 
@@ -432,7 +387,7 @@ static void on_alloc(uv_handle_t *h, size_t size, uv_buf_t *out)
 {
     struct conn *c = h->data;
     struct str in = {c->in.data, c->in.len};
-    size_t want = c->link->state == FORMING ? 0 : link_auth_need(c->auth, in) - in.n;
+    size_t want = c->link->state == LINK_FORMING ? 0 : link_auth_need(c->auth, in) - in.n;
     (void)size;
     want = want < READ_MIN ? READ_MIN : want > READ_MAX ? READ_MAX : want;
     *out = uv_buf_init(buf_reserve(&c->in, want), (unsigned)want);
@@ -452,7 +407,7 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *in)
     take_bytes(c);
 }
 
-static void read_start(struct conn *c)
+void link_conn_read(struct conn *c)
 {
     int rc = uv_read_start((uv_stream_t *)c->tcp, on_alloc, on_read);
     if (rc < 0 && rc != UV_EALREADY)
@@ -463,29 +418,16 @@ static void read_start(struct conn *c)
 static void resume(struct link *l)
 {
     l->is_resumed = false;
-    if (l->state != OPEN || l->is_paused)
+    if (l->state != LINK_OPEN || l->is_paused)
         return;
     deliver(l->conn);
-    if (l->state == OPEN && !l->is_paused)
-        read_start(l->conn);
+    if (l->state == LINK_OPEN && !l->is_paused)
+        link_conn_read(l->conn);
 }
 
-/* ---- a node's end */
+/* ---- a new one */
 
-static int open_socket(const struct link *l, uv_tcp_t *tcp, int family)
-{
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -errno;
-    int rc = uv_tcp_open(tcp, fd);
-    if (rc < 0)
-        close(fd);
-    else
-        set_options(l, tcp);
-    return rc;
-}
-
-static struct conn *conn_new(struct link *l, uv_tcp_t *tcp)
+struct conn *link_conn_new(struct link *l, uv_tcp_t *tcp)
 {
     struct conn *c = mem_alloc(1, sizeof *c);
     c->link = l;
@@ -497,108 +439,25 @@ static struct conn *conn_new(struct link *l, uv_tcp_t *tcp)
     return c;
 }
 
-static void on_connect(uv_connect_t *req, int status)
-{
-    struct conn *c = req->data;
-    struct buf hello;
-    struct err e;
-    if (c->is_closing)
-        return;
-    if (status < 0) {
-        err_sys(&e, -status, "cannot connect");
-        e.code = ERR_UNAVAILABLE;
-        conn_failed(c, DIAL_UNREACHED, &e);
-        return;
-    }
-    buf_init(&hello, 0);
-    c->auth = link_auth_new(c->link->opt.key, LINK_NODE, &hello);
-    c->deadline_ms = uv_now(c->link->loop) + c->link->opt.handshake_ms;
-    conn_tell(c, &hello);
-    read_start(c);
-    arm(c->link);
-}
-
-static int to_sockaddr(const struct addr *a, struct sockaddr_storage *out)
-{
-    memset(out, 0, sizeof *out);
-    if (uv_ip4_addr(a->host, a->port, (struct sockaddr_in *)out) == 0)
-        return 0;
-    return uv_ip6_addr(a->host, a->port, (struct sockaddr_in6 *)out);
-}
-
-static void try_candidate(struct link *l, size_t candidate)
-{
-    struct sockaddr_storage to;
-    struct buf text;
-    uv_tcp_t *tcp = mem_alloc(1, sizeof *tcp);
-    int rc = to_sockaddr(&l->candidates[candidate], &to);
-    uv_tcp_init(l->loop, tcp);
-    struct conn *c = l->runs[candidate] = conn_new(l, tcp);
-    c->candidate = candidate;
-    c->deadline_ms = uv_now(l->loop) + l->opt.connect_ms;
-    buf_init(&text, sizeof c->peer - 1);
-    addr_format(&l->candidates[candidate], &text);
-    memcpy(c->peer, buf_str(&text), text.len + 1);
-    buf_fini(&text);
-    if (rc == 0)
-        rc = open_socket(l, tcp, to.ss_family);
-    if (rc == 0)
-        rc = uv_tcp_connect(&c->connect, tcp, (struct sockaddr *)&to, on_connect);
-    if (rc < 0)
-        on_connect(&c->connect, rc);
-}
-
-/* The limit is over: each try that still runs has failed. */
-static void dial_end(struct link *l)
-{
-    struct err e;
-    for (size_t i = 0; i < l->ncandidates; i++) {
-        if (!l->runs[i])
-            continue;
-        err_set(&e, ERR_UNAVAILABLE, "no answer until the limit of %llu ms was over",
-                (unsigned long long)l->opt.until_ms);
-        conn_failed(l->runs[i], l->runs[i]->auth ? DIAL_STRANGER : DIAL_UNREACHED, &e);
-    }
-    const struct err *why = dial_reason(l->dial);
-    if (!why) {
-        err_set(&e, ERR_UNAVAILABLE, "no head was tried in %llu ms",
-                (unsigned long long)l->opt.until_ms);
-        why = &e;
-    }
-    end(l, why);
-}
-
-static void dial_go_on(struct link *l)
-{
-    size_t candidate;
-    uint64_t now = uv_now(l->loop);
-    if (dial_is_over(l->dial, now)) {
-        dial_end(l);
-        return;
-    }
-    while (l->state == FORMING && dial_next(l->dial, now, &candidate))
-        try_candidate(l, candidate);
-}
-
 static void on_timer(uv_timer_t *t)
 {
     struct link *l = t->data;
     uint64_t now = uv_now(l->loop);
     if (l->is_resumed)
         resume(l);
-    if (l->conn && l->state != CLOSED && l->conn->deadline_ms <= now)
+    if (l->conn && l->state != LINK_CLOSED && l->conn->deadline_ms <= now)
         conn_late(l->conn);
-    for (size_t i = 0; i < l->ncandidates && l->state == FORMING; i++)
+    for (size_t i = 0; i < l->ncandidates && l->state == LINK_FORMING; i++)
         if (l->runs[i] && l->runs[i]->deadline_ms <= now)
             conn_late(l->runs[i]);
-    if (l->dial && l->state == FORMING)
-        dial_go_on(l);
-    arm(l);
+    if (l->dial && l->state == LINK_FORMING)
+        link_dial_go_on(l);
+    link_arm(l);
 }
 
 /* ---- life */
 
-static struct link *link_new(struct uv_loop_s *loop, const struct link_options *opt)
+struct link *link_new(struct uv_loop_s *loop, const struct link_options *opt)
 {
     struct link *l = mem_alloc(1, sizeof *l);
     assert(opt->key);
@@ -617,56 +476,31 @@ struct link *link_accept(struct uv_loop_s *loop, struct uv_tcp_s *tcp, struct st
 {
     struct link *l = link_new(loop, opt);
     struct buf nothing;
-    struct conn *c = l->conn = conn_new(l, tcp);
+    struct conn *c = l->conn = link_conn_new(l, tcp);
     buf_init(&nothing, 0);
     c->auth = link_auth_new(opt->key, LINK_HEAD, &nothing);
     c->deadline_ms = uv_now(loop) + opt->handshake_ms;
     server_peer_text(tcp, c->peer);
-    set_options(l, tcp);
+    link_set_options(l, tcp);
     buf_add(&c->in, first.p, first.n);
     take_bytes(c);
-    if (l->state != CLOSED)
-        read_start(c);
-    arm(l);
-    return l;
-}
-
-struct link *link_dial(struct uv_loop_s *loop, const struct addr *candidates, size_t n,
-                       const struct link_options *opt, struct err *e)
-{
-    struct sockaddr_storage ignored;
-    if (!n) {
-        err_set(e, ERR_USAGE, "there is no address of the head to dial");
-        return NULL;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (to_sockaddr(&candidates[i], &ignored) == 0)
-            continue;
-        err_set(e, ERR_USAGE, "\"%s\" is no numeric address to dial", candidates[i].host);
-        return NULL;
-    }
-    struct link *l = link_new(loop, opt);
-    uint64_t now = uv_now(loop);
-    l->candidates = mem_dup(candidates, n * sizeof *candidates);
-    l->runs = mem_alloc(n, sizeof(struct conn *));
-    l->ncandidates = n;
-    l->dial =
-        dial_new(n, now, opt->until_ms > UINT64_MAX - now ? UINT64_MAX : now + opt->until_ms);
-    arm(l);
+    if (l->state != LINK_CLOSED)
+        link_conn_read(c);
+    link_arm(l);
     return l;
 }
 
 void link_pause(struct link *l, bool is_paused)
 {
     char control = is_paused ? CONTROL_PAUSE : CONTROL_RESUME;
-    if (l->state != OPEN || l->is_paused == is_paused)
+    if (l->state != LINK_OPEN || l->is_paused == is_paused)
         return;
     l->is_paused = is_paused;
     l->is_resumed = !is_paused;
     if (is_paused)
         uv_read_stop((uv_stream_t *)l->conn->tcp);
     send_tagged(l, LINK_TAG_CONTROL, (struct str){&control, 1});
-    arm(l);
+    link_arm(l);
 }
 
 static void on_shutdown(uv_shutdown_t *req, int status)
@@ -677,20 +511,20 @@ static void on_shutdown(uv_shutdown_t *req, int status)
 
 void link_finish(struct link *l)
 {
-    if (l->state == FORMING)
-        end(l, NULL);
-    if (l->state != OPEN)
+    if (l->state == LINK_FORMING)
+        link_end(l, NULL);
+    if (l->state != LINK_OPEN)
         return;
-    l->state = FINISHED;
+    l->state = LINK_FINISHED;
     l->is_paused = l->is_resumed = false;
     l->conn->deadline_ms = uv_now(l->loop) + l->opt.finish_ms;
     send_tagged(l, LINK_TAG_FINAL, (struct str){"", 0});
     uv_shutdown(&l->shutdown, (uv_stream_t *)l->conn->tcp, on_shutdown);
-    read_start(l->conn);
-    arm(l);
+    link_conn_read(l->conn);
+    link_arm(l);
 }
 
 void link_close(struct link *l)
 {
-    end(l, NULL);
+    link_end(l, NULL);
 }

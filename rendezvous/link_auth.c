@@ -2,23 +2,18 @@
 
 #include <assert.h>
 #include <endian.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 
 enum {
-    HASH = 32,
-    JOB_TAG = 16,
     HEAD_SIZE = 8, /* of messages 1 and 2: never changes, whatever the version */
-    HELLO_SIZE = HEAD_SIZE + JOB_TAG + HASH,
-    REPLY_SIZE = HEAD_SIZE + HASH + HASH,
-    PROOF_SIZE = HASH,
+    HELLO_SIZE = HEAD_SIZE + LINK_KEY_TAG + LINK_HASH,
+    REPLY_SIZE = HEAD_SIZE + LINK_HASH + LINK_HASH,
+    PROOF_SIZE = LINK_HASH,
     STREAM_HEADER = crypto_secretstream_xchacha20poly1305_HEADERBYTES,
     OVERHEAD = crypto_secretstream_xchacha20poly1305_ABYTES,
     LENGTH_SIZE = 4,
@@ -28,22 +23,12 @@ enum {
     AT_MODE = 6, /* message 1; message 2: whether the job is another one; refusal: min */
     AT_LAST = 7, /* 0; refusal: max */
 };
-static_assert(HASH == crypto_secretstream_xchacha20poly1305_KEYBYTES, "a hash is a key");
-static_assert(LINK_SECRET_SIZE >= crypto_generichash_KEYBYTES_MIN
-                  && LINK_SECRET_SIZE <= crypto_generichash_KEYBYTES_MAX,
-              "a secret keys the hash");
+static_assert(LINK_HASH == crypto_secretstream_xchacha20poly1305_KEYBYTES, "a hash is a key");
 
 static const char magic[4] = {'M', 'S', 'T', 'R'};
 
 /* Numbers on the wire. */
 enum refusal { REFUSAL_VERSION = 1, REFUSAL_MODE, REFUSAL_JOB, REFUSAL_SECRET };
-
-struct link_key {
-    unsigned char k[LINK_SECRET_SIZE];
-    unsigned char job_tag[JOB_TAG];
-    bool has_secret;
-    char job_id[LINK_JOB_MAX + 1];
-};
 
 enum state { AWAIT_HELLO, AWAIT_REPLY, AWAIT_PROOF, AWAIT_JOB, OPEN, OVER };
 
@@ -53,218 +38,9 @@ struct link_auth {
     enum state state;
     bool is_other_job, has_pull, has_pushed_last;
     unsigned char hello[HELLO_SIZE], reply[REPLY_SIZE];
-    unsigned char pull_key[HASH];
+    unsigned char pull_key[LINK_HASH];
     crypto_secretstream_xchacha20poly1305_state push, pull;
 };
-
-/* ---- hashing */
-
-struct piece {
-    const void *p;
-    size_t n;
-};
-
-/* The word goes in with its NUL, so that none is the beginning of another. */
-static void hash(const unsigned char *k, const char *word, const struct piece *pieces, size_t n,
-                 unsigned char *out, size_t size)
-{
-    crypto_generichash_state st;
-    crypto_generichash_init(&st, k, k ? LINK_SECRET_SIZE : 0, size);
-    crypto_generichash_update(&st, (const unsigned char *)word, strlen(word) + 1);
-    for (size_t i = 0; i < n; i++)
-        crypto_generichash_update(&st, pieces[i].p, pieces[i].n);
-    crypto_generichash_final(&st, out, size);
-    sodium_memzero(&st, sizeof st);
-}
-
-/* ---- keys */
-
-static struct link_key *key_new(const char *job_id, struct err *e)
-{
-    size_t n = strlen(job_id);
-    if (!n || n > LINK_JOB_MAX) {
-        err_set(e, ERR_USAGE, "a job's id has 1 to %d bytes, not %zu", LINK_JOB_MAX, n);
-        return NULL;
-    }
-    if (sodium_init() < 0) {
-        err_set(e, ERR_SYSTEM, "the system gives no random bytes");
-        return NULL;
-    }
-    struct link_key *k = sodium_malloc(sizeof *k);
-    if (!k) {
-        err_sys(e, errno, "no memory for a key");
-        return NULL;
-    }
-    memset(k, 0, sizeof *k);
-    memcpy(k->job_id, job_id, n);
-    return k;
-}
-
-/* k is filled; the tag is keyed, so that it says nothing to who has another secret. */
-static struct link_key *key_finish(struct link_key *k)
-{
-    unsigned char tag[HASH];
-    const struct piece id = {k->job_id, strlen(k->job_id)};
-    hash(k->k, "muster job", &id, 1, tag, sizeof tag);
-    memcpy(k->job_tag, tag, sizeof k->job_tag);
-    sodium_mprotect_readonly(k);
-    return k;
-}
-
-struct link_key *link_key_from_secret(const unsigned char secret[LINK_SECRET_SIZE],
-                                      const char *job_id, struct err *e)
-{
-    struct link_key *k = key_new(job_id, e);
-    if (!k)
-        return NULL;
-    memcpy(k->k, secret, sizeof k->k);
-    k->has_secret = true;
-    return key_finish(k);
-}
-
-struct link_key *link_key_from_id(const char *job_id, struct err *e)
-{
-    struct link_key *k = key_new(job_id, e);
-    if (!k)
-        return NULL;
-    const struct piece id = {k->job_id, strlen(k->job_id)};
-    hash(NULL, "muster id", &id, 1, k->k, sizeof k->k);
-    return key_finish(k);
-}
-
-static int check_file(const char *path, const struct stat *st, struct err *e)
-{
-    if (!S_ISREG(st->st_mode))
-        return err_set(e, ERR_USAGE, "secret file %s: no regular file", path);
-    if (st->st_uid != geteuid())
-        return err_set(e, ERR_USAGE,
-                       "secret file %s: belongs to user %u, not to the one who runs this (%u)",
-                       path, (unsigned)st->st_uid, (unsigned)geteuid());
-    if (st->st_mode & 077)
-        return err_set(e, ERR_USAGE,
-                       "secret file %s: mode %04o lets others at it; chmod 600 %s", path,
-                       (unsigned)st->st_mode & 07777, path);
-    return 0;
-}
-
-/* How many bytes were read, at most n; -1 with errno. */
-static ssize_t read_all(int fd, unsigned char *to, size_t n)
-{
-    size_t got = 0;
-    while (got < n) {
-        ssize_t m = read(fd, to + got, n - got);
-        if (m < 0 && errno == EINTR)
-            continue;
-        if (m < 0)
-            return -1;
-        if (m == 0)
-            break;
-        got += (size_t)m;
-    }
-    return (ssize_t)got;
-}
-
-static size_t without_line_end(const unsigned char *p, size_t n)
-{
-    if (n && p[n - 1] == '\n')
-        n--;
-    if (n && p[n - 1] == '\r')
-        n--;
-    return n;
-}
-
-static int usage_errno(struct err *e, const char *path)
-{
-    err_sys(e, errno, "secret file %s", path);
-    if (e)
-        e->code = ERR_USAGE;
-    return -1;
-}
-
-/* Fills bytes; how many without the line end, or -1. */
-static ssize_t read_secret(const char *path, unsigned char *bytes, size_t size, struct err *e)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return usage_errno(e, path);
-    ssize_t n = -1;
-    if (fstat(fd, &st) < 0)
-        usage_errno(e, path);
-    else if (check_file(path, &st, e) == 0 && (n = read_all(fd, bytes, size)) < 0)
-        usage_errno(e, path);
-    close(fd);
-    if (n < 0)
-        return -1;
-    if ((size_t)n > LINK_SECRET_FILE_MAX)
-        return err_set(e, ERR_USAGE, "secret file %s: more than %d bytes", path,
-                       LINK_SECRET_FILE_MAX);
-    n = (ssize_t)without_line_end(bytes, (size_t)n);
-    if (n < LINK_SECRET_FILE_MIN)
-        return err_set(e, ERR_USAGE,
-                       "secret file %s: %zd bytes; at least %d are needed, such as those of "
-                       "`head -c 32 /dev/urandom`",
-                       path, n, LINK_SECRET_FILE_MIN);
-    return n;
-}
-
-struct link_key *link_key_from_file(const char *path, const char *job_id, struct err *e)
-{
-    struct link_key *k = key_new(job_id, e);
-    if (!k)
-        return NULL;
-    unsigned char bytes[LINK_SECRET_FILE_MAX + 1];
-    ssize_t n = read_secret(path, bytes, sizeof bytes, e);
-    if (n < 0) {
-        sodium_memzero(bytes, sizeof bytes);
-        link_key_free(k);
-        return NULL;
-    }
-    const struct piece content = {bytes, (size_t)n};
-    hash(NULL, "muster secret", &content, 1, k->k, sizeof k->k);
-    k->has_secret = true;
-    sodium_memzero(bytes, sizeof bytes);
-    return key_finish(k);
-}
-
-bool link_key_has_secret(const struct link_key *k)
-{
-    return k->has_secret;
-}
-
-void link_key_free(struct link_key *k)
-{
-    sodium_free(k);
-}
-
-int link_secret_new(unsigned char secret[LINK_SECRET_SIZE], struct err *e)
-{
-    if (sodium_init() < 0)
-        return err_set(e, ERR_SYSTEM, "the system gives no random bytes");
-    randombytes_buf(secret, LINK_SECRET_SIZE);
-    return 0;
-}
-
-void link_secret_format(const unsigned char secret[LINK_SECRET_SIZE],
-                        char text[LINK_SECRET_TEXT_SIZE])
-{
-    sodium_bin2hex(text, LINK_SECRET_TEXT_SIZE, secret, LINK_SECRET_SIZE);
-}
-
-int link_secret_parse(struct str text, unsigned char secret[LINK_SECRET_SIZE])
-{
-    size_t n = 0;
-    const char *end = NULL;
-    if (text.n != 2 * LINK_SECRET_SIZE)
-        return -1;
-    int rc = sodium_hex2bin(secret, LINK_SECRET_SIZE, text.p, text.n, NULL, &n, &end);
-    return rc == 0 && n == LINK_SECRET_SIZE && end == text.p + text.n ? 0 : -1;
-}
-
-void link_secret_wipe(void *p, size_t n)
-{
-    sodium_memzero(p, n);
-}
 
 /* ---- the handshake: messages */
 
@@ -273,10 +49,10 @@ static void hello_build(struct link_auth *a)
     unsigned char *m = a->hello;
     memcpy(m, magic, sizeof magic);
     m[AT_MIN] = m[AT_MAX] = LINK_VERSION;
-    m[AT_MODE] = a->key->has_secret;
+    m[AT_MODE] = link_key_has_secret(a->key);
     m[AT_LAST] = 0;
-    memcpy(m + HEAD_SIZE, a->key->job_tag, JOB_TAG);
-    randombytes_buf(m + HEAD_SIZE + JOB_TAG, HASH);
+    memcpy(m + HEAD_SIZE, link_key_tag(a->key), LINK_KEY_TAG);
+    randombytes_buf(m + HEAD_SIZE + LINK_KEY_TAG, LINK_HASH);
 }
 
 struct link_auth *link_auth_new(const struct link_key *key, enum link_role role,
@@ -302,29 +78,30 @@ void link_auth_free(struct link_auth *a)
     free(a);
 }
 
-static void tag_head(const struct link_auth *a, unsigned char out[HASH])
+static void tag_head(const struct link_auth *a, unsigned char out[LINK_HASH])
 {
-    const struct piece pieces[] = {{a->hello, HELLO_SIZE}, {a->reply, REPLY_SIZE - HASH}};
-    hash(a->key->k, "muster head", pieces, 2, out, HASH);
+    const struct link_piece pieces[] = {{a->hello, HELLO_SIZE},
+                                        {a->reply, REPLY_SIZE - LINK_HASH}};
+    link_key_hash(a->key, "muster head", pieces, 2, out);
 }
 
-static void tag_node(const struct link_auth *a, unsigned char out[HASH])
+static void tag_node(const struct link_auth *a, unsigned char out[LINK_HASH])
 {
-    const struct piece pieces[] = {{a->hello, HELLO_SIZE}, {a->reply, REPLY_SIZE}};
-    hash(a->key->k, "muster agent", pieces, 2, out, HASH);
+    const struct link_piece pieces[] = {{a->hello, HELLO_SIZE}, {a->reply, REPLY_SIZE}};
+    link_key_hash(a->key, "muster agent", pieces, 2, out);
 }
 
 /* A key for each direction; the own stream's header is appended to out unless NULL. */
 static void streams_begin(struct link_auth *a, const unsigned char proof[PROOF_SIZE],
                           struct buf *out)
 {
-    const struct piece pieces[] = {
+    const struct link_piece pieces[] = {
         {a->hello, HELLO_SIZE}, {a->reply, REPLY_SIZE}, {proof, PROOF_SIZE}};
-    unsigned char up[HASH], down[HASH], header[STREAM_HEADER];
+    unsigned char up[LINK_HASH], down[LINK_HASH], header[STREAM_HEADER];
     bool is_head = a->role == LINK_HEAD;
-    hash(a->key->k, "muster up", pieces, 3, up, HASH);
-    hash(a->key->k, "muster down", pieces, 3, down, HASH);
-    memcpy(a->pull_key, is_head ? up : down, HASH);
+    link_key_hash(a->key, "muster up", pieces, 3, up);
+    link_key_hash(a->key, "muster down", pieces, 3, down);
+    memcpy(a->pull_key, is_head ? up : down, LINK_HASH);
     if (out) {
         crypto_secretstream_xchacha20poly1305_init_push(&a->push, header, is_head ? down : up);
         buf_add(out, header, sizeof header);
@@ -365,7 +142,7 @@ static void version_text(unsigned min, unsigned max, const char *who, struct err
 static void mode_text(const struct link_auth *a, struct err *e)
 {
     const char *other = a->role == LINK_NODE ? "head" : "node";
-    if (a->key->has_secret)
+    if (link_key_has_secret(a->key))
         err_set(
             e, ERR_AUTH,
             "the %s has no secret and this side has one; give the %s the same --secret-file",
@@ -395,7 +172,8 @@ static enum link_auth_result take_refusal(struct link_auth *a, const unsigned ch
         mode_text(a, e);
         return refused(a);
     case REFUSAL_JOB:
-        err_set(e, ERR_UNAVAILABLE, "this port belongs to another job than %s", a->key->job_id);
+        err_set(e, ERR_UNAVAILABLE, "this port belongs to another job than %s",
+                link_key_job(a->key));
         return refused(a);
     case REFUSAL_SECRET:
         err_set(e, ERR_AUTH, "the %s has another secret; use the same on every node", other);
@@ -435,22 +213,23 @@ static enum link_auth_result judge_hello(struct link_auth *a, struct buf *out, s
         version_text(m[AT_MIN], m[AT_MAX], "node", e);
         return refuse(a, REFUSAL_VERSION, out);
     }
-    if (m[AT_MODE] != a->key->has_secret) {
+    if (m[AT_MODE] != link_key_has_secret(a->key)) {
         mode_text(a, e);
         return refuse(a, REFUSAL_MODE, out);
     }
-    a->is_other_job = sodium_memcmp(m + HEAD_SIZE, a->key->job_tag, JOB_TAG) != 0;
-    if (a->is_other_job && !a->key->has_secret) {
-        err_set(e, ERR_UNAVAILABLE, "the node belongs to another job than %s", a->key->job_id);
+    a->is_other_job = sodium_memcmp(m + HEAD_SIZE, link_key_tag(a->key), LINK_KEY_TAG) != 0;
+    if (a->is_other_job && !link_key_has_secret(a->key)) {
+        err_set(e, ERR_UNAVAILABLE, "the node belongs to another job than %s",
+                link_key_job(a->key));
         return refuse(a, REFUSAL_JOB, out);
     }
     memcpy(a->reply, magic, sizeof magic);
     a->reply[AT_MIN] = LINK_VERSION;
-    a->reply[AT_MAX] = a->key->has_secret;
+    a->reply[AT_MAX] = link_key_has_secret(a->key);
     a->reply[AT_MODE] = a->is_other_job;
     a->reply[AT_LAST] = 0;
-    randombytes_buf(a->reply + HEAD_SIZE, HASH);
-    tag_head(a, a->reply + REPLY_SIZE - HASH);
+    randombytes_buf(a->reply + HEAD_SIZE, LINK_HASH);
+    tag_head(a, a->reply + REPLY_SIZE - LINK_HASH);
     buf_add(out, a->reply, sizeof a->reply);
     a->state = AWAIT_PROOF;
     return LINK_AUTH_MORE;
@@ -484,8 +263,9 @@ static enum link_auth_result take_proof(struct link_auth *a, struct str *in, str
     streams_begin(a, got, out);
     if (!a->is_other_job)
         return LINK_AUTH_OPEN;
-    link_auth_seal(a, LINK_TAG_FINAL, str_from(a->key->job_id), out);
-    err_set(e, ERR_UNAVAILABLE, "the node belongs to another job than %s", a->key->job_id);
+    link_auth_seal(a, LINK_TAG_FINAL, str_from(link_key_job(a->key)), out);
+    err_set(e, ERR_UNAVAILABLE, "the node belongs to another job than %s",
+            link_key_job(a->key));
     return refused(a);
 }
 
@@ -493,20 +273,20 @@ static enum link_auth_result take_proof(struct link_auth *a, struct str *in, str
 
 static enum link_auth_result judge_reply(struct link_auth *a, struct buf *out, struct err *e)
 {
-    unsigned char want[HASH], proof[PROOF_SIZE];
+    unsigned char want[LINK_HASH], proof[PROOF_SIZE];
     const unsigned char *m = a->reply;
     if (m[AT_MIN] != LINK_VERSION) {
         version_text(m[AT_MIN], m[AT_MIN], "head", e);
         refusal_add(REFUSAL_VERSION, PROOF_SIZE, out);
         return refused(a);
     }
-    if (m[AT_MAX] != a->key->has_secret) {
+    if (m[AT_MAX] != link_key_has_secret(a->key)) {
         mode_text(a, e);
         refusal_add(REFUSAL_MODE, PROOF_SIZE, out);
         return refused(a);
     }
     tag_head(a, want);
-    if (sodium_memcmp(m + REPLY_SIZE - HASH, want, HASH) != 0) {
+    if (sodium_memcmp(m + REPLY_SIZE - LINK_HASH, want, LINK_HASH) != 0) {
         err_set(e, ERR_AUTH,
                 "the head could not prove that it has the secret of this job; use the same on "
                 "every node");
@@ -552,9 +332,10 @@ static enum link_auth_result take_job(struct link_auth *a, struct str *in, struc
             name.data[i] = '?';
     if (got == LINK_UNSEAL_DONE)
         err_set(e, ERR_UNAVAILABLE, "this port belongs to job %s, not to %s", buf_str(&name),
-                a->key->job_id);
+                link_key_job(a->key));
     if (got == LINK_UNSEAL_BAD)
-        err_set(e, ERR_UNAVAILABLE, "this port belongs to another job than %s", a->key->job_id);
+        err_set(e, ERR_UNAVAILABLE, "this port belongs to another job than %s",
+                link_key_job(a->key));
     buf_fini(&name);
     return got == LINK_UNSEAL_MORE ? LINK_AUTH_MORE : refused(a);
 }

@@ -1,15 +1,16 @@
 /* link_auth.h - proves to the head and a node that they belong to one job, and seals what then
  * travels between them. Bytes in, bytes out: sockets and time are link.c's.
  *
- * Owns keys, the handshake, sealed frames; the only user of libsodium. What it does not stop: a
- * peer that has the secret, and whoever cuts the connection. Why it is so:
+ * Owns the handshake and sealed frames; what is proved is link_key.h's. What it does not stop:
+ * a peer that has the secret, and whoever cuts the connection. Why it is so:
  * docs/design/0011-link.md.
  *
  *     1 node -> head   "MSTR" min max mode 0 job[16] Na[32]
- *     2 head -> node   "MSTR" version mode other 0 Nh[32] Th[32]  Th = H(K, "muster head", 1 2)
- *     3 node -> head   Ta[32]                                     Ta = H(K, "muster agent", 1
- * 2) then each way    header[24], then frames: u32 little-endian length, so many sealed bytes
+ *     2 head -> node   "MSTR" version mode other 0 Nh[32] Th[32]
+ *     3 node -> head   Ta[32]
+ *     then each way    header[24], then frames: u32 little-endian length, so many sealed bytes
  *
+ * Th = H(K, "muster head", 1, 2 up to Th) and Ta = H(K, "muster agent", 1, 2).
  * mode 1: K is a secret; 0: K is made of the job's id. H: BLAKE2b with 32 bytes. A refusal
  * stands in the place of 2 (8 bytes) or 3 (32 bytes): "MSTR" 0 reason min max. It proves
  * nothing, so it costs its reader no more than the connection it came on.
@@ -23,45 +24,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "rendezvous/link_key.h"
 
 enum {
-    LINK_VERSION = 1, /* fixes all algorithms; this program speaks no other */
-    LINK_SECRET_SIZE = 32,
-    LINK_SECRET_TEXT_SIZE = 2 * LINK_SECRET_SIZE + 1,
-    LINK_SECRET_FILE_MIN = 16,   /* bytes, line end not counted */
-    LINK_SECRET_FILE_MAX = 4096, /* bytes */
-    LINK_JOB_MAX = 255,          /* bytes of a job's id */
-    LINK_FRAME_MAX = 16 << 20,   /* bytes of a frame before it is sealed */
+    LINK_VERSION = 1,          /* fixes all algorithms; this program speaks no other */
+    LINK_FRAME_MAX = 16 << 20, /* bytes of a frame before it is sealed */
 };
-
-/* ---- keys. What a link proves; in memory that is locked and left out of core dumps. */
-
-struct link_key;
-
-/* From a secret that the head made for this job. secret stays the caller's to wipe. NULL with
- * ERR_USAGE for an id that is empty or longer than LINK_JOB_MAX, ERR_SYSTEM if there are no
- * random bytes or no memory to lock; likewise the other two. */
-struct link_key *link_key_from_secret(const unsigned char secret[LINK_SECRET_SIZE],
-                                      const char *job_id, struct err *e);
-
-/* From the bytes of a file but for one line end at its end. NULL with ERR_USAGE if it cannot be
- * read, is no regular file, is not ours, gives group or others anything, or has too few or too
- * many bytes. */
-struct link_key *link_key_from_file(const char *path, const char *job_id, struct err *e);
-
-/* From the job's id alone (mode 0): keeps strangers apart that do not know it, no more. */
-struct link_key *link_key_from_id(const char *job_id, struct err *e);
-
-bool link_key_has_secret(const struct link_key *k);
-void link_key_free(struct link_key *k); /* wipes it; NULL is fine */
-
-/* A new random secret; its text (hexadecimal, NUL-terminated) for a boot record, and back: 0,
- * or -1 if text is not exactly that. ERR_SYSTEM if there are no random bytes. */
-int link_secret_new(unsigned char secret[LINK_SECRET_SIZE], struct err *e);
-void link_secret_format(const unsigned char secret[LINK_SECRET_SIZE],
-                        char text[LINK_SECRET_TEXT_SIZE]);
-int link_secret_parse(struct str text, unsigned char secret[LINK_SECRET_SIZE]);
-void link_secret_wipe(void *p, size_t n);
 
 /* ---- the handshake */
 

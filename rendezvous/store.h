@@ -42,6 +42,7 @@ struct store_conn {
     bool is_barrier, has_joined;
 };
 
+/* The caller's memory: a connection that waits for nothing. Ends with STORE_EV_CLOSED. */
 void store_conn_init(struct store_conn *c);
 
 enum store_event_kind {
@@ -102,6 +103,7 @@ void store_step(struct store *s, const struct store_event *ev, struct store_effe
 /* Woken waiters whose replies are still to come: call store_step with TURN soon. */
 bool store_has_ready(const struct store *s);
 
+/* How many keys there are, and the bytes of all entries and pending waits. */
 size_t store_keys(const struct store *s);
 size_t store_bytes(const struct store *s);
 

@@ -52,6 +52,7 @@ struct server_wait {
     struct str key; /* one that is missing; valid during the call */
 };
 
+/* For one generation, with an empty store. env is borrowed and outlives it. */
 struct store_server *store_server_new(struct server_env *env);
 
 /* Takes over an open connection (from malloc; not reading) and the bytes already read from it:
@@ -59,6 +60,7 @@ struct store_server *store_server_new(struct server_env *env);
 void store_server_take(struct store_server *s, struct uv_tcp_s *tcp, const struct peer_ip *ip,
                        enum wire_dialect dialect, struct str first, struct str more);
 
+/* How many connections are open, and what they talk to; owned by the server. */
 size_t store_server_connections(const struct store_server *s);
 const struct store *store_server_store(const struct store_server *s);
 

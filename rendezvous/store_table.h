@@ -51,6 +51,7 @@ struct table {
     uint8_t seed[16];
 };
 
+/* The caller's memory. seed: random, so that a client cannot choose keys that collide. */
 void table_init(struct table *t, const uint8_t seed[16]);
 void table_fini(struct table *t);
 

@@ -25,7 +25,7 @@ target_compile_definitions(devices_vector PRIVATE TESTS_DIR="${CMAKE_CURRENT_SOU
 target_compile_definitions(devices_vector PUBLIC
   FAKE_NVML="$<TARGET_FILE:fake_nvml>" FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
 add_dependencies(devices_vector fake_nvml fake_cuda)
-target_link_libraries(devices_vector PUBLIC ${devices_libs} ${CMAKE_DL_LIBS})
+target_link_libraries(devices_vector PUBLIC tests_tsv ${devices_libs} ${CMAKE_DL_LIBS})
 
 pkg_check_modules(devices_hwloc REQUIRED IMPORTED_TARGET hwloc) # to read topology-2x8x2.xml
 muster_unit_tests(launcher_devices devices_vector PkgConfig::devices_hwloc)

@@ -25,6 +25,7 @@ int bootstrap_ids(struct bootstrap *b, struct phases *p, const struct env *env,
 int bootstrap_reach(struct bootstrap *b, struct phases *p, const struct env *env,
                     struct err *e);
 
+/* The caller's memory; fini closes the listener and frees the ids. */
 void bootstrap_init(struct bootstrap *b);
 void bootstrap_fini(struct bootstrap *b);
 

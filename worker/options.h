@@ -75,6 +75,7 @@ int options_parse_size(const char *text, uint64_t *bytes);
 /* "8", "64K", "1M": the shortest exact form. */
 const char *options_format_size(uint64_t bytes, char text[24]);
 
+/* As messages name it. Static text. */
 const char *phase_name(enum phase phase);
 
 #endif

@@ -287,6 +287,7 @@ double pattern_decode(enum type type, uint64_t bits);
 /* The rank whose share is missing if element i holds got, -1 if the difference fits no rank. */
 int64_t pattern_suspect(const struct pattern *p, uint64_t i, uint64_t got);
 
+/* As the command line spells them, static text; and the bytes of one element. */
 const char *type_name(enum type type);
 const char *op_name(enum op op);
 size_t type_bytes(enum type type);

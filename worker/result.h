@@ -62,6 +62,7 @@ void result_line(const struct result *r, const struct result_row *out_of_place,
                  const struct result_row *in_place, struct buf *out);
 void result_verdict(const struct result *r, struct buf *out);
 
+/* Appends the whole as one JSON object in one line. */
 void result_json(const struct result *r, struct buf *out);
 
 /* Of an environment variable: is it published, and is its value hidden. */

@@ -4,8 +4,8 @@
  * it were read: no ranges, no keywords, the first bad entry ends the list, a duplicate fails
  * the process. Decides nothing about the request; it is the list that the request chooses from.
  */
-#ifndef MUSTER_CORE_AMBIENT_H
-#define MUSTER_CORE_AMBIENT_H
+#ifndef MUSTER_LAUNCHER_CORE_AMBIENT_H
+#define MUSTER_LAUNCHER_CORE_AMBIENT_H
 
 #include <stdbool.h>
 

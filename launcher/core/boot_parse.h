@@ -3,8 +3,8 @@
  * Owns what is refused: unknown keys, keys twice, another version, anything beyond the limits
  * of boot_record.h. Errors never repeat a value, because one of them is the job's secret.
  */
-#ifndef MUSTER_CORE_BOOT_PARSE_H
-#define MUSTER_CORE_BOOT_PARSE_H
+#ifndef MUSTER_LAUNCHER_CORE_BOOT_PARSE_H
+#define MUSTER_LAUNCHER_CORE_BOOT_PARSE_H
 
 #include "base/str.h"
 #include "launcher/core/boot_record.h"

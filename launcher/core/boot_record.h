@@ -11,8 +11,8 @@
  *   node=N                   absent: any
  *   radix=N  ssh=PROGRAM  ssh-arg=WORD  child=N [USER@]HOST[:PORT]     for the tree
  */
-#ifndef MUSTER_CORE_BOOT_RECORD_H
-#define MUSTER_CORE_BOOT_RECORD_H
+#ifndef MUSTER_LAUNCHER_CORE_BOOT_RECORD_H
+#define MUSTER_LAUNCHER_CORE_BOOT_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,6 +59,7 @@ struct boot_record {
     size_t nchildren, children_cap;
 };
 
+/* The caller's memory; an empty record. Each init has its fini. */
 void boot_record_init(struct boot_record *r);
 
 /* Also wipes the secret. */

@@ -33,6 +33,7 @@ struct dedupe {
     size_t nlines, nbytes;
 };
 
+/* The caller's memory; what is held at the end is lost. */
 void dedupe_init(struct dedupe *d);
 void dedupe_fini(struct dedupe *d);
 
@@ -51,6 +52,7 @@ const struct dedupe_line *dedupe_due(const struct dedupe *d, uint32_t nsources,
 /* The oldest line, whatever the time; NULL if none is held. */
 const struct dedupe_line *dedupe_first(const struct dedupe *d);
 
+/* Forgets the oldest line, once it was written; there must be one. */
 void dedupe_drop(struct dedupe *d);
 
 /* When the next window is over; UINT64_MAX if nothing is held. */

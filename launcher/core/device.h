@@ -4,8 +4,8 @@
  * inventory's array; the NVML index is a field, because NVML may skip devices. Selection is
  * device_select, CUDA's view of the environment is ambient.
  */
-#ifndef MUSTER_CORE_DEVICE_H
-#define MUSTER_CORE_DEVICE_H
+#ifndef MUSTER_LAUNCHER_CORE_DEVICE_H
+#define MUSTER_LAUNCHER_CORE_DEVICE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,6 +51,7 @@ struct inventory {
     int nprobe;
 };
 
+/* Frees what the inventory owns; it is empty then. */
 void inventory_fini(struct inventory *inv);
 
 /* What a worker is given: a GPU, or one MIG instance of it. */
@@ -59,6 +60,7 @@ struct gpu_unit {
     int mig;    /* place in device.mig, -1 = the whole GPU */
 };
 
+/* Whether both are the same GPU, or the same instance of it. */
 bool gpu_unit_eq(struct gpu_unit a, struct gpu_unit b);
 
 /* The unit's own UUID; lives as long as the inventory. */

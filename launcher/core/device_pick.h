@@ -4,8 +4,8 @@
  * GPUs are refused. Knows nothing of ranks but how many GPUs they need. Called by device_select
  * alone.
  */
-#ifndef MUSTER_CORE_DEVICE_PICK_H
-#define MUSTER_CORE_DEVICE_PICK_H
+#ifndef MUSTER_LAUNCHER_CORE_DEVICE_PICK_H
+#define MUSTER_LAUNCHER_CORE_DEVICE_PICK_H
 
 #include "launcher/core/device_select.h"
 
@@ -17,6 +17,7 @@ struct unit_list {
     size_t cap, items_cap;
 };
 
+/* Appends a unit that was chosen by this item of the request. */
 void unit_list_add(struct unit_list *l, struct gpu_unit u, int item);
 void unit_list_fini(struct unit_list *l);
 

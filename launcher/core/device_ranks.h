@@ -4,8 +4,8 @@
  * Owns the arithmetic (workers per GPU, GPUs per worker, block or cyclic) and the binding
  * modes. Does not know what the units are: it gets their names. Called by device_select alone.
  */
-#ifndef MUSTER_CORE_DEVICE_RANKS_H
-#define MUSTER_CORE_DEVICE_RANKS_H
+#ifndef MUSTER_LAUNCHER_CORE_DEVICE_RANKS_H
+#define MUSTER_LAUNCHER_CORE_DEVICE_RANKS_H
 
 #include "launcher/core/device_select.h"
 

@@ -6,8 +6,8 @@
  * Reads neither environment nor device; never loads CUDA. Grammar: gpu_spec. CUDA's view:
  * ambient. Items to units: device_pick. Units to ranks: device_ranks.
  */
-#ifndef MUSTER_CORE_DEVICE_SELECT_H
-#define MUSTER_CORE_DEVICE_SELECT_H
+#ifndef MUSTER_LAUNCHER_CORE_DEVICE_SELECT_H
+#define MUSTER_LAUNCHER_CORE_DEVICE_SELECT_H
 
 #include <stdbool.h>
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/env_find.h"
 
 /* Steps from here on are no srun of a user: batch script, interactive shell, extern. */
 static const int64_t RESERVED_STEPS = 0xfffffff0;
@@ -19,27 +20,18 @@ const char *engine_name(enum engine engine)
     return names[engine];
 }
 
-static const char *text(const char *const *environment, const char *name)
-{
-    size_t n = strlen(name);
-    for (; environment && *environment; environment++)
-        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
-            return (*environment)[n + 1] ? *environment + n + 1 : NULL;
-    return NULL;
-}
-
 static int64_t number(const char *const *environment, const char *name)
 {
     uint64_t v;
-    if (str_parse_u64(str_from(text(environment, name)), 0, UINT32_MAX, &v) != 0)
+    if (str_parse_u64(str_from(env_find_set(environment, name)), 0, UINT32_MAX, &v) != 0)
         return ENGINE_UNKNOWN;
     return (int64_t)v;
 }
 
 static const char *first_text(const char *const *environment, const char *a, const char *b)
 {
-    const char *value = text(environment, a);
-    return value ? value : text(environment, b);
+    const char *value = env_find_set(environment, a);
+    return value ? value : env_find_set(environment, b);
 }
 
 /* One task a node: then the task's number is the node's. */
@@ -56,13 +48,13 @@ static void one_a_node(struct engine_view *v, const char *variable)
 static void see_openmpi(const char *const *env, struct engine_view *v)
 {
     const char *variable =
-        text(env, "OMPI_COMM_WORLD_RANK") ? "OMPI_COMM_WORLD_RANK" : "PMIX_RANK";
+        env_find_set(env, "OMPI_COMM_WORLD_RANK") ? "OMPI_COMM_WORLD_RANK" : "PMIX_RANK";
     v->engine = ENGINE_OPENMPI;
     v->task = number(env, variable);
     v->ntasks = number(env, "OMPI_COMM_WORLD_SIZE");
     v->local_task = number(env, "OMPI_COMM_WORLD_LOCAL_RANK");
     v->local_ntasks = number(env, "OMPI_COMM_WORLD_LOCAL_SIZE");
-    v->node_name = text(env, "PMIX_HOSTNAME");
+    v->node_name = env_find_set(env, "PMIX_HOSTNAME");
     one_a_node(v, variable);
 }
 
@@ -104,9 +96,9 @@ static void see_slurm_task(const char *const *env, struct engine_view *v)
     v->task = number(env, "SLURM_PROCID");
     v->ntasks = number(env, "SLURM_STEP_NUM_TASKS");
     v->local_task = number(env, "SLURM_LOCALID");
-    v->local_ntasks = tasks_here(text(env, "SLURM_STEP_TASKS_PER_NODE"));
+    v->local_ntasks = tasks_here(env_find_set(env, "SLURM_STEP_TASKS_PER_NODE"));
     v->nnodes = number(env, "SLURM_STEP_NUM_NODES");
-    v->node_name = text(env, "SLURMD_NODENAME");
+    v->node_name = env_find_set(env, "SLURMD_NODENAME");
     v->nodelist = first_text(env, "SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST");
     bool is_one = v->local_ntasks == 1 || (v->nnodes > 0 && v->nnodes == v->ntasks);
     if (!is_one)
@@ -127,7 +119,7 @@ static void see_allocation(const char *const *env, struct engine_view *v)
 {
     v->nodelist = first_text(env, "SLURM_JOB_NODELIST", "SLURM_NODELIST");
     v->in_allocation = v->job_id && v->nodelist;
-    v->node_name = text(env, "SLURMD_NODENAME");
+    v->node_name = env_find_set(env, "SLURMD_NODENAME");
 }
 
 void engine_detect(const char *const *environment, int64_t pid, struct engine_view *out)
@@ -145,9 +137,9 @@ void engine_detect(const char *const *environment, int64_t pid, struct engine_vi
     out->completion_index = number(environment, "JOB_COMPLETION_INDEX");
     bool has_flux = number(environment, "FLUX_TASK_RANK") >= 0;
     bool has_pmi = number(environment, "PMI_RANK") >= 0;
-    bool is_hydra =
-        has_pmi
-        && (text(environment, "HYDI_CONTROL_FD") || text(environment, "MPI_LOCALRANKID"));
+    bool is_hydra = has_pmi
+                    && (env_find_set(environment, "HYDI_CONTROL_FD")
+                        || env_find_set(environment, "MPI_LOCALRANKID"));
     if (is_own_task)
         see_slurm_task(environment, out);
     else if (number(environment, "OMPI_COMM_WORLD_RANK") >= 0)

@@ -9,8 +9,8 @@
  * batch script also has SLURM_PROCID, SLURM_LOCALID and SLURM_NODEID, but no step; the shell of
  * an interactive salloc has a step whose number is one of the reserved ones.
  */
-#ifndef MUSTER_CORE_ENGINE_DETECT_H
-#define MUSTER_CORE_ENGINE_DETECT_H
+#ifndef MUSTER_LAUNCHER_CORE_ENGINE_DETECT_H
+#define MUSTER_LAUNCHER_CORE_ENGINE_DETECT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -17,6 +17,7 @@ struct env_list {
     size_t n, cap;
 };
 
+/* Frees the entries; the list is empty then. Zero-initialised memory is an empty list. */
 void env_list_fini(struct env_list *list);
 
 /* Sets a variable: a later value takes the place of an earlier one. */

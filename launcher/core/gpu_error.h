@@ -4,8 +4,8 @@
  * every class is ERR_GPU_REQUEST, status 2; the class exists so that a caller can react to one
  * of them (E_ORDER: run the probe and ask again) and so that tests need not compare prose.
  */
-#ifndef MUSTER_CORE_GPU_ERROR_H
-#define MUSTER_CORE_GPU_ERROR_H
+#ifndef MUSTER_LAUNCHER_CORE_GPU_ERROR_H
+#define MUSTER_LAUNCHER_CORE_GPU_ERROR_H
 
 #include "base/err.h"
 

@@ -10,8 +10,8 @@
  *         | "MIG-GPU-" uuid "/" gi "/" ci | "mig:" G ":" M | "pci:" [domain ":"] bb ":" dd
  * [".0"] | "minor:" N
  */
-#ifndef MUSTER_CORE_GPU_SPEC_H
-#define MUSTER_CORE_GPU_SPEC_H
+#ifndef MUSTER_LAUNCHER_CORE_GPU_SPEC_H
+#define MUSTER_LAUNCHER_CORE_GPU_SPEC_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * Owns what a host that is named again means: bare lines add up, gpus= lines are joined, all
  * else is an error. Keys are read by host_keys, lines by hostfile and host_option.
  */
-#ifndef MUSTER_CORE_HOST_ENTRY_H
-#define MUSTER_CORE_HOST_ENTRY_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_ENTRY_H
+#define MUSTER_LAUNCHER_CORE_HOST_ENTRY_H
 
 #include "launcher/core/host_list.h"
 #include "launcher/core/host_name.h"
@@ -42,6 +42,7 @@ int host_entry_parse(const struct host_source *src, struct str word, struct host
 int host_entry_add(const struct host_source *src, struct host_entry *entry,
                    struct host_list *list);
 
+/* Frees what parsing has kept in the entry. */
 void host_entry_fini(struct host_entry *entry);
 
 /* Checks a gpus= value as far as that can be done without the host: E_SYNTAX at its item.

@@ -4,8 +4,8 @@
  * right`, then the line and a caret. Does not read anything. To the rest of the program every
  * class is ERR_HOSTFILE, status 2; the class exists so that tests need not compare prose.
  */
-#ifndef MUSTER_CORE_HOST_FAULT_H
-#define MUSTER_CORE_HOST_FAULT_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_FAULT_H
+#define MUSTER_LAUNCHER_CORE_HOST_FAULT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,6 +51,7 @@ struct host_fault {
     struct buf text;    /* all lines, each ended by LF */
 };
 
+/* The caller's memory; no fault so far. */
 void host_fault_init(struct host_fault *f);
 void host_fault_fini(struct host_fault *f);
 

@@ -6,8 +6,8 @@
  *   value := item { "@" item }
  *   item  := (hosts | "+n" K ["-" M]) [ ":" I ["-" J] { "," ... } ]
  */
-#ifndef MUSTER_CORE_HOST_FILTER_H
-#define MUSTER_CORE_HOST_FILTER_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_FILTER_H
+#define MUSTER_LAUNCHER_CORE_HOST_FILTER_H
 
 #include "launcher/core/host_list.h"
 

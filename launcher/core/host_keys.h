@@ -3,8 +3,8 @@
  * Owns the table of keys, their synonyms in other launchers' files, and what each value may be.
  * Does not know lines or lists.
  */
-#ifndef MUSTER_CORE_HOST_KEYS_H
-#define MUSTER_CORE_HOST_KEYS_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_KEYS_H
+#define MUSTER_LAUNCHER_CORE_HOST_KEYS_H
 
 #include "launcher/core/host_entry.h"
 

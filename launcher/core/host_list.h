@@ -3,8 +3,8 @@
  * Owns the list, finding a host by its name, and the canonical text of one. Reading is
  * hostfile's and host_option's, choosing host_filter's. Order is that of the first mention.
  */
-#ifndef MUSTER_CORE_HOST_LIST_H
-#define MUSTER_CORE_HOST_LIST_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_LIST_H
+#define MUSTER_LAUNCHER_CORE_HOST_LIST_H
 
 #include "base/buf.h"
 #include "launcher/core/host_fault.h"
@@ -53,6 +53,8 @@ struct host_list {
     size_t nkept, kept_cap;
 };
 
+/* An empty list. source: where it is from, for messages, copied; is_option: that is an
+ * option, which has no lines. fini frees the hosts and all text in them. */
 void host_list_init(struct host_list *list, const char *source, bool is_option);
 void host_list_fini(struct host_list *list);
 
@@ -84,6 +86,7 @@ void host_format(const struct host *host, struct buf *out);
  * is not known. */
 void host_slots_format(const struct host *host, struct buf *out);
 
+/* Whether slot k takes part. */
 bool host_slots_has(const struct host_slots *slots, uint32_t k);
 
 /* How many workers the host runs if it has `found` GPUs to count by (0 = unknown or none): its

@@ -7,8 +7,8 @@
  *   name := RFC 1123 labels and "_", at most 253 bytes, last label no number; or IPv4; or IPv6
  *   hosts := name with "[" A ["-" B] { "," A ["-" B] } "]" anywhere | "[" IPv6 "]"
  */
-#ifndef MUSTER_CORE_HOST_NAME_H
-#define MUSTER_CORE_HOST_NAME_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_NAME_H
+#define MUSTER_LAUNCHER_CORE_HOST_NAME_H
 
 #include "launcher/core/host_fault.h"
 
@@ -21,6 +21,7 @@ const char *host_name_fault(struct str s);
 /* Why s is no user that ssh could be given; NULL if it is one. */
 const char *host_user_fault(struct str s);
 
+/* Whether s is an IPv6 address, without brackets. */
 bool host_is_ipv6(struct str s);
 
 /* Equal but for case. */
@@ -59,6 +60,7 @@ int host_names_parse(const struct host_source *src, struct str hosts, struct hos
 /* The next name, the last bracket counting fastest; false when all have been taken. */
 bool host_names_next(struct host_names *names, char out[HOST_NAME_SIZE]);
 
+/* Frees what the names keep; also before all have been taken. */
 void host_names_fini(struct host_names *names);
 
 #endif

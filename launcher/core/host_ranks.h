@@ -1,10 +1,10 @@
 /* host_ranks.h - which ranks a host list gives to which host.
  *
  * Owns the layout: node rank = place in the list, ranks contiguous by node, LOCAL_RANK = place
- * on the node. Does not know nodes that come and go: that is node_places'.
+ * on the node. Does not know nodes that come and go: that is members.h.
  */
-#ifndef MUSTER_CORE_HOST_RANKS_H
-#define MUSTER_CORE_HOST_RANKS_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_RANKS_H
+#define MUSTER_LAUNCHER_CORE_HOST_RANKS_H
 
 #include "launcher/core/host_list.h"
 

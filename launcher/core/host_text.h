@@ -3,8 +3,8 @@
  * Owns what a blank is and which bytes may stand outside a comment. Does not know hosts or
  * keys. Slices stay inside the line of the source, so that any of them is also a place.
  */
-#ifndef MUSTER_CORE_HOST_TEXT_H
-#define MUSTER_CORE_HOST_TEXT_H
+#ifndef MUSTER_LAUNCHER_CORE_HOST_TEXT_H
+#define MUSTER_LAUNCHER_CORE_HOST_TEXT_H
 
 #include "launcher/core/host_fault.h"
 

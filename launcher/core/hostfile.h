@@ -11,8 +11,8 @@
  * value }
  *   --hosts := [user "@"] hosts [":" N] { "," ... }
  */
-#ifndef MUSTER_CORE_HOSTFILE_H
-#define MUSTER_CORE_HOSTFILE_H
+#ifndef MUSTER_LAUNCHER_CORE_HOSTFILE_H
+#define MUSTER_LAUNCHER_CORE_HOSTFILE_H
 
 #include "launcher/core/host_list.h"
 

@@ -26,11 +26,12 @@ struct job_rank {
     const char *host; /* owned by the job */
 };
 
-/* Keeps a reference to opt. nnodes: how many nodes may join, of which
- * opt->nnodes_min must. beat_ms: how often a node says
- * that it is alive, 0 = nodes cannot get lost silently (same process); opt->beats_missed
- * missing beats mean a lost node, unless the head itself did not run meanwhile. A node that has
- * not joined opt->join_timeout_ms after the first one ends the job. */
+/* Keeps a reference to opt. nnodes: how many nodes may join, of which opt->nnodes_min must.
+ * beat_ms: how often a node says that it is alive, 0 = nodes cannot get lost silently (same
+ * process); opt->beats_missed missing beats mean a lost node, unless the head itself did not
+ * run meanwhile. A node that has not joined opt->join_timeout_ms after the first one ends the
+ * job.
+ */
 struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms);
 void job_free(struct job *j);
 
@@ -40,6 +41,7 @@ void job_step(struct job *j, const struct event *ev, struct effects *out);
 /* When the next EV_TICK is due; UINT64_MAX = none. */
 uint64_t job_deadline(const struct job *j);
 
+/* Whether it is over: FX_DONE was given, and every further event is ignored. */
 bool job_done(const struct job *j);
 
 /* Valid once done; owned by the job. */
@@ -49,7 +51,8 @@ const struct verdict *job_verdict(const struct job *j);
  * NULL if they never were. */
 const struct seen *job_seen(const struct job *j);
 
-/* Of the last generation, for reports: ranks[0..n). */
+/* Of the last generation, for reports: ranks[0..n), owned by the job, valid until its next
+ * step; and its number, from 0. */
 const struct job_rank *job_ranks(const struct job *j, uint32_t *n);
 uint32_t job_generation(const struct job *j);
 

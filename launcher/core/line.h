@@ -15,6 +15,8 @@ struct line {
     struct buf part; /* what has come of the unfinished line */
 };
 
+/* The caller's memory. What has come of an unfinished line is lost with fini: line_flush first.
+ */
 void line_init(struct line *l);
 void line_fini(struct line *l);
 

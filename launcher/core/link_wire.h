@@ -76,6 +76,7 @@ struct wire_message {
  * character; NULL where a text has to be counts as "". */
 void link_wire_frame(const struct frame *frame, struct buf *out);
 
+/* Likewise, of who a node is. */
 void link_wire_who(const struct wire_who *who, struct buf *out);
 
 /* 0, or -1 with ERR_USAGE, what cannot travel and how much would; out is then as it was. */
@@ -88,6 +89,7 @@ void link_wire_output(const struct wire_output *output, struct buf *out);
  * which must not be copied and is freed with wire_message_fini. 0, or -1 with ERR_PROTOCOL;
  * nothing is to be freed then. */
 int link_wire_decode(struct str bytes, struct wire_message *m, struct err *e);
+/* Frees what decoding has kept; the message and its frame are of no use then. */
 void wire_message_fini(struct wire_message *m);
 
 #endif

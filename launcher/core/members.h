@@ -59,6 +59,7 @@ void members_close(struct members *m);
  * theirs. Returns how many were lost. */
 uint32_t members_reopen(struct members *m);
 
+/* Whether nobody is awaited any more. */
 bool members_complete(const struct members *m);
 
 /* Once complete: the final order. A node that asked for a rank has it; the others take the free

@@ -1,10 +1,10 @@
 /* node_order.h - the order of nodes that nobody numbered: natural order of their names.
  *
  * Owns the comparison (n2 before n10, case ignored) and its ties: address, then pid. Which
- * place a node gets is node_places' matter.
+ * place a node gets is the matter of members.h.
  */
-#ifndef MUSTER_CORE_NODE_ORDER_H
-#define MUSTER_CORE_NODE_ORDER_H
+#ifndef MUSTER_LAUNCHER_CORE_NODE_ORDER_H
+#define MUSTER_LAUNCHER_CORE_NODE_ORDER_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -64,7 +64,9 @@ enum note_id {
         NOTE_COUNT
 };
 
+/* "RESTART_WAIT" for NOTE_RESTART_WAIT. Static text. */
 const char *note_name(enum note_id id);
+/* How loudly it is said. */
 enum log_level note_level(const struct note *note);
 
 /* Appends the note's words, without newline. */

@@ -1,8 +1,9 @@
 #include "launcher/core/notice.h"
 
+#include <signal.h>
 #include <string.h>
 
-enum { SIGNALS = 32, SIGNAL_KILL = 9, SIGNAL_STOP = 19 }; /* Linux */
+enum { SIGNALS = 32 };
 
 static int parse_signal(struct str name, int *signo)
 {
@@ -28,7 +29,7 @@ int notice_parse(const char *text, struct notice *out)
         return 0;
     uint64_t ms = NOTICE_DEFAULT_MS;
     if (!str_split(&rest, ':', &name) || parse_signal(name, &out->signo) < 0
-        || out->signo == SIGNAL_KILL || out->signo == SIGNAL_STOP
+        || out->signo == SIGKILL || out->signo == SIGSTOP
         || (rest.p && (str_parse_duration_ms(rest, &ms) < 0 || !ms))) {
         *out = (struct notice){0};
         return -1;

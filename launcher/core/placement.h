@@ -3,8 +3,8 @@
  * Owns the rules of --cpu-bind. Pure: the table comes from io (hwloc), the masks go to whoever
  * starts workers. A wrong binding is worse than none, so whatever is unknown stays unbound.
  */
-#ifndef MUSTER_CORE_PLACEMENT_H
-#define MUSTER_CORE_PLACEMENT_H
+#ifndef MUSTER_LAUNCHER_CORE_PLACEMENT_H
+#define MUSTER_LAUNCHER_CORE_PLACEMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,6 +60,7 @@ struct topology {
 enum cpu_bind { CPU_BINDS(X) CPU_BIND_COUNT };
 #undef X
 
+/* A spelling of CPU_BINDS. 0, or -1 for another one. */
 int cpu_bind_parse(struct str s, enum cpu_bind *out);
 
 /* A value of --cpu-bind taken apart; lists is what follows `list:`, borrowed, else p is NULL.

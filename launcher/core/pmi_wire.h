@@ -64,6 +64,7 @@ struct pmi_request {
  * the connection is then of no use. */
 int pmi_request_decode(struct str *in, struct pmi_request *out, struct err *e);
 
+/* As it stands in a request: "get". Static text. */
 const char *pmi_command_name(enum pmi_command command);
 
 /* Whether a key or value can stand in a line: not empty but for a value, no blank or control

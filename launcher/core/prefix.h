@@ -27,6 +27,7 @@ struct str prefix_unknown(const char *template);
 /* Whether the template names the time, so that each line has a prefix of its own. */
 bool prefix_has_time(const char *template);
 
+/* Appends what the template gives for one line, in colour if the fields say so. */
 void prefix_format(const char *template, const struct prefix_fields *fields, struct buf *out);
 
 /* torchrun's templates (Python's string.Template, unknown names stay): $name or ${name} of

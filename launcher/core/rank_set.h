@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Whether text is a list of ranks and ranges, as in "0,2-5". */
 bool rank_set_is_valid(const char *text);
 
 /* Of a valid text. */
@@ -19,6 +20,7 @@ uint32_t rank_set_last(const char *text);
 
 enum { STREAM_OUT = 1, STREAM_ERR = 2, STREAM_BOTH = 3 };
 
+/* Whether text is a number of STREAM_ bits, or those by local rank, as in "3" or "0:3,12:1". */
 bool stream_map_is_valid(const char *text);
 
 /* STREAM_ bits of a rank, 0 for one that a valid text does not name; of one named twice, the

@@ -3,8 +3,8 @@
  * Owns the words and their order, nothing else: whoever runs them is io. The secret is in none
  * of them; it travels in the boot record, over the command's standard input.
  */
-#ifndef MUSTER_CORE_REMOTE_COMMAND_H
-#define MUSTER_CORE_REMOTE_COMMAND_H
+#ifndef MUSTER_LAUNCHER_CORE_REMOTE_COMMAND_H
+#define MUSTER_LAUNCHER_CORE_REMOTE_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +18,7 @@ struct argv {
     size_t n, cap;
 };
 
+/* Frees the words; the list is empty then. Zero-initialised memory is an empty list. */
 void argv_fini(struct argv *argv);
 
 enum { REMOTE_TOKEN_DIGITS = 16 };

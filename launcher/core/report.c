@@ -1,13 +1,13 @@
 #include "launcher/core/report.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "launcher/core/symptom.h"
 
 enum {
-    SIGNAL_KILL = 9, /* Linux */
     SOON_MS = 1000,
     ALSO_MAX = 4, /* ranks that are named */
 };
@@ -125,7 +125,7 @@ static void cause_line(const struct verdict *v, struct buf *out)
         buf_addf(out, "  exit %d: %s\n", v->end.code, custom);
     if (v->cause)
         buf_addf(out, "  %s\n", v->cause);
-    else if (v->end.kind == END_SIGNAL && v->end.code == SIGNAL_KILL)
+    else if (v->end.kind == END_SIGNAL && v->end.code == SIGKILL)
         buf_adds(out, "  muster did not send it, and no memory limit was hit that muster can "
                       "see: a person, a scheduler's limit or the kernel (see dmesg)\n");
 }
@@ -228,9 +228,9 @@ static bool failed_too(const struct job *job, const struct job_rank *r)
         return false;
     switch (r->end.kind) {
     case END_EXIT:
-        return r->end.code != 128 + signo && r->end.code != 128 + SIGNAL_KILL;
+        return r->end.code != 128 + signo && r->end.code != 128 + SIGKILL;
     case END_SIGNAL:
-        return r->end.code != signo && r->end.code != SIGNAL_KILL;
+        return r->end.code != signo && r->end.code != SIGKILL;
     case END_EXEC:
         return true;
     case END_UNKNOWN:

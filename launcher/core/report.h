@@ -1,4 +1,7 @@
-/* report.h - the last screen: verdict and evidence as text. Pure. */
+/* report.h - the last screen: verdict and evidence as text.
+ *
+ * Owns the words and their order. Who is to blame is verdict.h's. Pure.
+ */
 #ifndef MUSTER_LAUNCHER_CORE_REPORT_H
 #define MUSTER_LAUNCHER_CORE_REPORT_H
 

@@ -6,8 +6,8 @@
  * Single quotes, within which nothing is special but ' itself; for fish also \, and for tcsh !
  * (history). Those three are written outside of the quotes, as \', \\ and \!.
  */
-#ifndef MUSTER_CORE_SHELL_QUOTE_H
-#define MUSTER_CORE_SHELL_QUOTE_H
+#ifndef MUSTER_LAUNCHER_CORE_SHELL_QUOTE_H
+#define MUSTER_LAUNCHER_CORE_SHELL_QUOTE_H
 
 #include "base/buf.h"
 #include "base/err.h"

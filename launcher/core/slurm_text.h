@@ -5,8 +5,8 @@
  *
  *   tasks := N [ "(x" M ")" ] { "," ... }        N tasks on each of the next M nodes
  */
-#ifndef MUSTER_CORE_SLURM_TEXT_H
-#define MUSTER_CORE_SLURM_TEXT_H
+#ifndef MUSTER_LAUNCHER_CORE_SLURM_TEXT_H
+#define MUSTER_LAUNCHER_CORE_SLURM_TEXT_H
 
 #include "launcher/core/host_list.h"
 

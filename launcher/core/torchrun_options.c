@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/env_find.h"
 
 static const struct {
     const char *name;
@@ -171,15 +172,6 @@ static void pet_name(enum torchrun_id id, char *out, size_t size)
         out[i] = (char)(out[i] == '-' ? '_' : out[i] - 'a' + 'A');
 }
 
-static const char *env_find(const char *const *environment, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *const *v = environment; v && *v; v++)
-        if (strncmp(*v, name, n) == 0 && (*v)[n] == '=' && (*v)[n + 1])
-            return *v + n + 1;
-    return NULL;
-}
-
 /* A MUSTER_ variable comes before the PET_ one. */
 static bool has_muster_variable(const char *const *environment, enum torchrun_id id)
 {
@@ -187,7 +179,7 @@ static bool has_muster_variable(const char *const *environment, enum torchrun_id
     struct buf name;
     buf_init(&name, 0);
     bool has = option != OPTION_ID_COUNT && options_env_name(option, &name)
-               && env_find(environment, buf_str(&name));
+               && env_find_set(environment, buf_str(&name));
     buf_fini(&name);
     return has;
 }
@@ -199,18 +191,18 @@ static void from_environment(const char *const *environment, struct torchrun_giv
         if (given[id].text || !rows[id].has_pet || has_muster_variable(environment, id))
             continue;
         pet_name(id, given[id].where, sizeof given[id].where);
-        given[id].text = env_find(environment, given[id].where);
+        given[id].text = env_find_set(environment, given[id].where);
         given[id].origin = ORIGIN_PET;
     }
     struct torchrun_given *grace = &given[TORCHRUN_SHUTDOWN_TIMEOUT],
                           *prefix = &given[TORCHRUN_PREFIX];
     if (!grace->text && !has_muster_variable(environment, TORCHRUN_SHUTDOWN_TIMEOUT)) {
         strcpy(grace->where, "TORCH_ELASTIC_SHUTDOWN_TIMEOUT");
-        grace->text = env_find(environment, grace->where);
+        grace->text = env_find_set(environment, grace->where);
     }
     if (!prefix->text) {
         strcpy(prefix->where, "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE");
-        prefix->text = env_find(environment, prefix->where);
+        prefix->text = env_find_set(environment, prefix->where);
     }
 }
 

@@ -45,6 +45,8 @@ struct turns {
     uint64_t grown_ms;  /* when it last grew */
 };
 
+/* The caller's memory: a sink on which nothing stands; a stream of this worker that waits for
+ * nothing. */
 void turns_init(struct turns *t, enum turns_cut cut, bool is_shared);
 void turn_init(struct turn *turn, uint32_t rank);
 

@@ -40,6 +40,7 @@ struct verdict {
     char *stacks;               /* likewise: the file with the stacks; NULL = none */
 };
 
+/* Frees its texts; it is VERDICT_OK then. */
 void verdict_fini(struct verdict *v);
 
 /* decisions.md's table: 0, the worker's own code, 128+N, 124, 126/127, or the error's status.

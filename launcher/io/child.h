@@ -47,6 +47,7 @@ struct child_start {
 struct child *child_new(struct child_host *host, const struct child_start *start,
                         struct err *e);
 
+/* Also of one that has ended: its number stays taken until child_reap. */
 pid_t child_pid(const struct child *c);
 
 /* Whether it is still running, as far as was noticed. */

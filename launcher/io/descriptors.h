@@ -1,4 +1,7 @@
-/* descriptors.h - the descriptors that muster was started with. */
+/* descriptors.h - the descriptors that muster was started with, and how many it may open.
+ *
+ * Changes the process; to be called once, at the start.
+ */
 #ifndef MUSTER_LAUNCHER_IO_DESCRIPTORS_H
 #define MUSTER_LAUNCHER_IO_DESCRIPTORS_H
 

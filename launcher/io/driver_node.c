@@ -1,6 +1,5 @@
 #include "launcher/io/driver_node.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,20 +12,13 @@
 #include "base/mem.h"
 #include "launcher/core/note.h"
 #include "launcher/core/streams.h"
-#include "launcher/core/worker_env.h"
-#include "launcher/io/child.h"
 #include "launcher/io/descendants.h"
 #include "launcher/io/exec_pipe.h"
 #include "launcher/io/findings.h"
-#include "launcher/io/guard.h"
-#include "launcher/io/job_files.h"
-#include "launcher/io/mpi_host.h"
+#include "launcher/io/launch.h"
 #include "launcher/io/node_watch.h"
 #include "launcher/io/output_style.h"
 #include "launcher/io/say.h"
-#include "launcher/io/spawn.h"
-#include "launcher/io/stdin_fan.h"
-#include "launcher/io/terminal.h"
 #include "launcher/io/watch.h"
 
 enum { SLAB_BYTES = 64 * 1024 };
@@ -35,7 +27,7 @@ struct driver_node {
     uv_loop_t *loop;
     const struct options *opt;
     const struct facts *facts;
-    struct spawn spawn; /* what all workers have in common */
+    struct launch *launch;
     struct link_up up;
     struct node *node;
     struct event_queue queue;
@@ -46,21 +38,13 @@ struct driver_node {
     struct exec_pipe exec_pipe;
     int nhandles;
     bool is_sweeping, has_orphan_news, has_spawn_failed;
-    struct spawn_refusal said; /* what has been said: once is enough */
 
     struct descendants *descendants;
     struct guard *guard; /* NULL before the first workers, and where there is none */
     bool was_guard_asked;
     struct job_files files;
-    struct worker_env *env;
     struct mpi_host *mpi;
-    char *program;   /* path of the program */
-    char **wrappers; /* path of what a wrapped worker executes; NULL without --wrap */
-    uint32_t nwrappers;
     int dev_null;
-    struct stdin_fan *fan;     /* NULL = nobody shares standard input */
-    struct terminal *terminal; /* NULL = no worker owns it */
-    struct child *owner;       /* of the terminal; NULL = none now */
     struct output *output;
     struct child_host host;
     struct child **children;   /* by local rank; NULL = none */
@@ -195,12 +179,7 @@ static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_e
     const struct worker_plan *w = &node_plan(d->node)->workers[local_rank];
     if (!d->is_stopping && worker_end_is_failure(end))
         findings_look(d->findings, local_rank, w->rank, end, w->gpu_pci, &d->files);
-    if (d->fan)
-        stdin_fan_drop(d->fan, local_rank);
-    if (d->owner && d->owner == d->children[local_rank]) {
-        d->owner = NULL;
-        terminal_take(d->terminal);
-    }
+    launch_ended(d->launch, local_rank, d->children[local_rank]);
     struct event ev = {.type = EV_EXITED};
     ev.u.exited.local_rank = local_rank;
     ev.u.exited.end = *end;
@@ -235,7 +214,7 @@ const struct node_plan *driver_node_plan(const struct driver_node *d)
 
 const char *driver_node_program(const struct driver_node *d)
 {
-    return d->program;
+    return launch_program(d->launch);
 }
 
 void driver_node_child_signal(struct driver_node *d)
@@ -244,75 +223,6 @@ void driver_node_child_signal(struct driver_node *d)
 }
 
 /* ---- effects ---- */
-
-static int open_pipe(int fds[2], bool is_read_nonblocking, struct err *e)
-{
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return err_sys(e, errno, "cannot make a pipe (open files: see ulimit -n)");
-    if (is_read_nonblocking)
-        fcntl(fds[0], F_SETFL, O_NONBLOCK);
-    return 0;
-}
-
-/* A script that is missing: the interpreter would say so with a status of its own. */
-static int check_script(const struct driver_node *d, const struct node_plan *plan,
-                        struct err *e)
-{
-    const char *script = d->opt->program[0];
-    if (d->opt->is_module || strcmp(plan->argv[0], script) == 0 || access(script, F_OK) == 0)
-        return 0;
-    return err_set(e, ERR_NOT_FOUND, "%s: no such program", script);
-}
-
-static void free_wrappers(struct driver_node *d)
-{
-    for (uint32_t i = 0; i < d->nwrappers; i++)
-        free(d->wrappers[i]);
-    free(d->wrappers);
-    d->wrappers = NULL;
-    d->nwrappers = 0;
-}
-
-/* Before anything starts: who is put before the program, by rank, must be there as well. */
-static int find_wrappers(struct driver_node *d, const struct node_plan *plan, struct err *e)
-{
-    free_wrappers(d);
-    if (!d->opt->wrap)
-        return 0;
-    d->nwrappers = plan->order.nworkers;
-    d->wrappers = mem_alloc(d->nwrappers, sizeof *d->wrappers);
-    const char *last = NULL;
-    for (uint32_t i = 0; i < d->nwrappers; i++) {
-        if (!plan->workers[i].wrapped)
-            continue;
-        const char *name = plan->workers[i].wrapped[0];
-        if (last && strcmp(name, plan->workers[i - 1].wrapped[0]) == 0)
-            d->wrappers[i] = mem_strdup(last);
-        else
-            d->wrappers[i] = spawn_find(name, d->facts, e);
-        if (!d->wrappers[i])
-            return err_wrap(e, "--wrap");
-        last = i + 1 < d->nwrappers && plan->workers[i + 1].wrapped ? d->wrappers[i] : NULL;
-    }
-    return 0;
-}
-
-/* Who gets more than a pipe or an empty file as its input. */
-static int prepare_input(struct driver_node *d, const struct node_plan *plan, struct err *e)
-{
-    bool has_owner = false;
-    for (uint32_t i = 0; i < plan->order.nworkers; i++)
-        has_owner = has_owner || plan->workers[i].owns_terminal;
-    if (has_owner && !d->terminal && !(d->terminal = terminal_open(e)))
-        return -1;
-    if (d->terminal)
-        sigaddset(&d->spawn.changed, SIGTTOU);
-    else if (streams_is_input_shared(d->opt) && !d->fan)
-        d->fan = stdin_fan_new(d->watches, STDIN_FILENO);
-    if (d->fan)
-        stdin_fan_begin(d->fan, plan->order.nworkers);
-    return 0;
-}
 
 static uint32_t count_shown(const struct options *opt, const struct node_plan *plan)
 {
@@ -330,7 +240,7 @@ static void start_guard(struct driver_node *d)
         return;
     d->was_guard_asked = true;
     d->guard = guard_start(&e);
-    d->spawn.mark = guard_mark(d->guard);
+    launch_set_mark(d->launch, guard_mark(d->guard));
     if (d->files.temp_dir)
         guard_note_folder(d->guard, d->files.temp_dir);
     if (d->guard)
@@ -348,18 +258,12 @@ static int prepare(struct driver_node *d, struct err *e)
         return -1;
     if (!d->opt->is_plan && job_files_prepare(&d->files, d->opt, &plan->order, e) < 0)
         return -1;
-    free(d->program);
-    d->program = spawn_find(plan->argv[0], d->facts, e);
-    if (!d->program || check_script(d, plan, e) < 0 || find_wrappers(d, plan, e) < 0
-        || mpi_host_choose(d->mpi, plan, d->program, e) < 0)
+    if (launch_find(d->launch, plan, e) < 0
+        || mpi_host_choose(d->mpi, plan, launch_program(d->launch), e) < 0)
         return -1;
     if (d->opt->is_plan) /* nothing will be started, so nothing is made */
         return 0;
     start_guard(d);
-    worker_env_free(d->env);
-    d->env = worker_env_new(d->facts, plan, job_files_error_dir(&d->files));
-    if (plan->omp_why && !facts_getenv(d->facts, "OMP_NUM_THREADS"))
-        log_debug("node", "%s", plan->omp_why);
     d->has_spawn_failed = false;
     output_expect(d->output, count_shown(d->opt, plan));
     free(d->children);
@@ -376,11 +280,12 @@ static int prepare(struct driver_node *d, struct err *e)
     exec_pipe_close(&d->exec_pipe); /* of a generation that was prepared and never started */
     if (!d->watches)
         d->host.watches = d->watches = watch_set_new(d->loop, e);
-    if (!d->watches || prepare_input(d, plan, e) < 0
+    if (!d->watches
+        || launch_prepare(d->launch, plan, d->watches, job_files_error_dir(&d->files), e) < 0
         || mpi_host_begin(d->mpi, d->loop, d->watches, plan, d->guard, e) < 0)
         return -1;
     node_watch_prepare(d->watch, d->watches, plan, d->children, d->files.dir);
-    worker_env_set_notify(d->env, node_watch_address(d->watch));
+    launch_set_notify(d->launch, node_watch_address(d->watch));
     return exec_pipe_open(&d->exec_pipe, d->watches, on_exec_failure, d, e);
 }
 
@@ -406,145 +311,34 @@ static void post_spawn_failed(struct driver_node *d, uint32_t local_rank, const 
     post(d, &ev);
 }
 
-static void close_pair(const int fds[2])
+static void note_child(struct driver_node *d, uint32_t local_rank, struct child *child)
 {
-    for (int i = 0; i < 2; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
-}
-
-/* A job in the background leaves the terminal's keys to the shell. Workers are in sessions of
- * their own, where the kernel does not see to that. */
-static bool is_in_background(void)
-{
-    pid_t group = tcgetpgrp(STDIN_FILENO);
-    return group >= 0 && group != getpgrp();
-}
-
-/* One rank reads standard input, or each gets its copy; the others read an empty file. A worker
- * that owns the terminal is not to be robbed of its keys. */
-static int open_input(struct driver_node *d, const struct worker_plan *w, int *in,
-                      struct err *e)
-{
-    *in = d->dev_null;
-    if (d->terminal || is_in_background())
-        return 0;
-    if (d->fan)
-        return stdin_fan_add(d->fan, w->local_rank, in, e);
-    if (streams_reads_input(d->opt, w->rank))
-        *in = STDIN_FILENO;
-    return 0;
-}
-
-static void lend_terminal(const struct driver_node *d, struct spawn *s)
-{
-    s->terminal = s->in = s->out = s->err = terminal_fd(d->terminal);
-    s->is_foreground = terminal_can_give(d->terminal);
-}
-
-static void close_input(const struct driver_node *d, int in)
-{
-    if (in > STDERR_FILENO && in != d->dev_null)
-        close(in);
-}
-
-static void say_refusal(struct driver_node *d, uint32_t rank, const struct spawn_refusal *r)
-{
-    if (r->cpus && !d->said.cpus)
-        say_note("node", &(struct note){
-                             .id = NOTE_CPU_REFUSED, .rank = rank, .text = strerror(r->cpus)});
-    if (r->memory && !d->said.memory)
-        say_note("node", &(struct note){.id = NOTE_MEM_POLICY, .text = strerror(r->memory)});
-    d->said.cpus = d->said.cpus ? d->said.cpus : r->cpus;
-    d->said.memory = d->said.memory ? d->said.memory : r->memory;
-}
-
-static int spawn_one(struct driver_node *d, uint32_t local_rank, struct err *e)
-{
-    const struct node_plan *plan = node_plan(d->node);
-    const struct worker_plan *w = &plan->workers[local_rank];
-    uint32_t rank = w->rank;
-    struct cpu_set cpus;
-    struct spawn_refusal refusal = {0, 0};
-    struct child_start start = {.local_rank = local_rank, .rank = rank};
-    int out[2] = {-1, -1}, err[2] = {-1, -1}, in = -1;
-    struct log_file *logs[2];
-    assert(d->exec_pipe.write >= 0); /* PREPARE comes before SPAWN, REAP after it */
-    start.shown = streams_shown(d->opt, rank, local_rank);
-    start.bare = STREAM_BOTH & ~streams_prefixed(d->opt, local_rank);
-    start.filtered = d->files.filtered;
-    start.filters = d->opt->torchrun.filters;
-    if (job_files_open(&d->files, rank, streams_logged(d->opt, local_rank), logs, e) < 0)
-        return -1;
-    struct spawn s = d->spawn;
-    s.envp = worker_env_build(d->env, local_rank);
-    if (open_pipe(out, true, e) == 0 && open_pipe(err, true, e) == 0
-        && open_input(d, w, &in, e) == 0
-        && mpi_host_join(d->mpi, local_rank, &s.envp, &s.inherited, e) == 0) {
-        s.path = w->wrapped ? d->wrappers[local_rank] : d->program;
-        s.argv = node_plan_argv(plan, local_rank);
-        s.in = in;
-        s.out = out[1];
-        s.err = err[1];
-        s.exec_pipe = d->exec_pipe.write;
-        s.local_rank = local_rank;
-        s.mem_node = w->mem_node;
-        s.cpus = w->cpus && cpu_set_parse(str_from(w->cpus), &cpus) == 0 ? &cpus : NULL;
-        s.refusal = &refusal;
-        if (w->owns_terminal)
-            lend_terminal(d, &s);
-        int rc = spawn_start(&s, &start.pid, &start.pidfd, e);
-        close_input(d, in);
-        if (rc == 0) {
-            close(out[1]);
-            close(err[1]);
-            start.out = out[0];
-            start.err = err[0];
-            start.log_out = logs[0];
-            start.log_err = logs[1];
-            d->children[local_rank] = child_new(&d->host, &start, e);
-            if (!d->children[local_rank])
-                return -1;
-            if (w->owns_terminal) {
-                terminal_note_given(d->terminal, start.pid);
-                d->owner = d->children[local_rank];
-            }
-            guard_note_session(d->guard, local_rank, start.pid);
-            d->pids[d->npids++] = start.pid;
-            d->is_sorted = false;
-            say_refusal(d, rank, &refusal);
-            return 0;
-        }
-    }
-    close_pair(out);
-    close_pair(err);
-    log_file_close(logs[0]);
-    log_file_close(logs[1]);
-    return -1;
+    const char *cpus = node_plan(d->node)->workers[local_rank].cpus;
+    d->children[local_rank] = child;
+    d->pids[d->npids++] = child_pid(child);
+    d->is_sorted = false;
+    log_debug("spawn", "local rank %u is pid %d%s%s", local_rank, (int)child_pid(child),
+              cpus ? ", on CPUs " : "", cpus ? cpus : "");
+    struct event ev = {.type = EV_SPAWNED};
+    ev.u.spawned.local_rank = local_rank;
+    ev.u.spawned.pid = (uint32_t)child_pid(child);
+    post(d, &ev);
 }
 
 static void apply_spawn(struct driver_node *d, uint32_t local_rank)
 {
     struct err e;
-    int rc = spawn_one(d, local_rank, &e);
+    const struct launch_with with = {&d->files, d->mpi, d->guard, &d->host, d->exec_pipe.write};
+    struct child *child = launch_worker(d->launch, &with, local_rank, &e);
     mpi_host_joined(d->mpi, local_rank);
-    if (rc < 0) {
+    if (child)
+        note_child(d, local_rank, child);
+    else
         post_spawn_failed(d, local_rank, &e);
-    } else {
-        const char *cpus = node_plan(d->node)->workers[local_rank].cpus;
-        log_debug("spawn", "local rank %u is pid %d%s%s", local_rank,
-                  (int)child_pid(d->children[local_rank]), cpus ? ", on CPUs " : "",
-                  cpus ? cpus : "");
-        struct event ev = {.type = EV_SPAWNED};
-        ev.u.spawned.local_rank = local_rank;
-        ev.u.spawned.pid = (uint32_t)child_pid(d->children[local_rank]);
-        post(d, &ev);
-    }
     if (local_rank + 1 != d->nchildren)
         return;
     exec_pipe_all_forked(&d->exec_pipe);
-    if (d->fan)
-        stdin_fan_start(d->fan);
+    launch_done(d->launch);
 }
 
 static void post_swept(struct driver_node *d, uint32_t left)
@@ -564,8 +358,7 @@ static void apply_reap(struct driver_node *d)
         d->children[i] = NULL;
     }
     d->npids = 0;
-    if (d->fan)
-        stdin_fan_begin(d->fan, 0);
+    launch_reaped(d->launch);
     mpi_host_end(d->mpi);
     exec_pipe_close(&d->exec_pipe);
 }
@@ -575,8 +368,8 @@ static void apply_kill(struct driver_node *d, struct child *child, int signo)
 {
     if (!child)
         return;
-    if (signo == SIGCONT && child == d->owner)
-        terminal_give_again(d->terminal);
+    if (signo == SIGCONT)
+        launch_continue(d->launch, child);
     child_kill(child, signo);
 }
 
@@ -645,7 +438,7 @@ static bool is_worker(void *ctx, pid_t pid)
 static void look_after_orphans(struct driver_node *d)
 {
     d->has_orphan_news = false;
-    if (d->owner && child_was_suspended(d->owner))
+    if (launch_was_suspended(d->launch))
         kill(getpid(), SIGTSTP); /* its Ctrl-Z is meant for the whole job */
     if (!d->is_sorted)
         qsort(d->pids, d->npids, sizeof *d->pids, compare_pids);
@@ -699,13 +492,12 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->opt = opt;
     d->facts = facts;
     exec_pipe_init(&d->exec_pipe);
-    spawn_init(&d->spawn);
     d->mpi = mpi_host_new(opt, facts);
-    d->spawn.nofile = *nofile;
     d->up = *up;
     d->node = node_new(opt, facts, place);
     d->descendants = descendants_adopt();
     d->dev_null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    d->launch = launch_new(opt, facts, nofile, d->dev_null);
     uv_timer_init(loop, &d->timer);
     d->timer.data = d;
     d->nhandles = 1;
@@ -731,7 +523,8 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
         .on_output = opt->silence_ms ? on_child_output : NULL,
     };
     const struct node_watch_host watch_host = {
-        opt, facts, &d->spawn, d->output, d->descendants, d->dev_null, d, post_watched};
+        opt, facts,       launch_spawn(d->launch), d->output, d->descendants, d->dev_null,
+        d,   post_watched};
     d->watch = node_watch_new(&watch_host);
     pump_add(pump, step, settle, d);
     post_type(d, EV_BOOT);
@@ -747,13 +540,11 @@ static void maybe_finish(struct driver_node *d)
     d->files.keeps_temp = d->is_stopping;
     job_files_fini(&d->files);
     findings_free(d->findings);
-    worker_env_free(d->env);
+    launch_free(d->launch);
     node_free(d->node);
     descendants_free(d->descendants);
     event_queue_fini(&d->queue);
     effects_fini(&d->effects);
-    free(d->program);
-    free_wrappers(d);
     free(d->children);
     free(d->pids);
     free(d->host.slab);
@@ -785,8 +576,7 @@ void driver_node_close(struct driver_node *d)
     mpi_host_close(d->mpi);
     guard_stop(d->guard);
     d->guard = NULL;
-    terminal_close(d->terminal);
-    stdin_fan_free(d->fan);
+    launch_close(d->launch);
     if (d->watches)
         watch_set_close(d->watches);
     log_set_sink(say_log, NULL);

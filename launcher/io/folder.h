@@ -1,4 +1,7 @@
-/* folder.h - removes a folder of muster's own with everything below it. */
+/* folder.h - removes a folder of muster's own with everything below it.
+ *
+ * For folders that muster has made itself, never for one that a user has named.
+ */
 #ifndef MUSTER_LAUNCHER_IO_FOLDER_H
 #define MUSTER_LAUNCHER_IO_FOLDER_H
 

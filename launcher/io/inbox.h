@@ -13,6 +13,7 @@ struct inbox {
     struct list letters;
 };
 
+/* The caller's memory; inbox_empty before it goes. */
 void inbox_init(struct inbox *box);
 
 /* Copies and decodes a message. It stays until inbox_empty. NULL with ERR_PROTOCOL. */

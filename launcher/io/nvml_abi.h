@@ -4,8 +4,8 @@
  * header. nvmlReturn_t and NVML's enums are int, nvmlDevice_t is a pointer. Symbols are the
  * versioned ones: the plain names are older interfaces. Loads and calls nothing.
  */
-#ifndef MUSTER_IO_NVML_ABI_H
-#define MUSTER_IO_NVML_ABI_H
+#ifndef MUSTER_LAUNCHER_IO_NVML_ABI_H
+#define MUSTER_LAUNCHER_IO_NVML_ABI_H
 
 #include <assert.h>
 #include <stddef.h>

@@ -1,51 +1,33 @@
 #include "launcher/io/output.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "launcher/core/dedupe.h"
 #include "launcher/core/line_words.h"
 #include "launcher/core/prefix.h"
+#include "launcher/core/tail.h"
 #include "launcher/core/turns.h"
+#include "launcher/io/sink.h"
 
 enum {
     LINE_MAX_BYTES = 64 * 1024,   /* of one line kept before it is passed on in parts */
     SINK_FULL_BYTES = 256 * 1024, /* waiting for a reader before workers are no longer read */
-    TAIL_LINES = 10,
-    TAIL_BYTES = 2048,
 };
 
-/* How to write without ever blocking. */
-enum sink_kind {
-    SINK_FILE,   /* a regular file or device: does not block for long */
-    SINK_POLLED, /* pipe or terminal opened once more, non-blocking: our flags do not leak to
-                    who shares it */
-    SINK_SOCKET, /* MSG_DONTWAIT */
-    SINK_CAREFUL /* cannot be opened again: write only what poll promises to fit */
-};
-
-struct sink {
+/* One of muster's streams, and whose lines stand there. */
+struct outlet {
     struct output *output;
-    int fd;
-    enum sink_kind kind;
-    bool is_own_fd, is_waiting, is_dead, is_terminal;
-    struct buf pending;
+    struct sink sink;
+    bool is_terminal;
     struct turns turns;
     struct dedupe held;
     struct turn several; /* whose the lines are that were held */
-    uv_poll_t poll;
 };
 
 struct output {
@@ -53,15 +35,16 @@ struct output {
     struct output_style style, bare; /* bare: the same without a prefix */
     const char *role;                /* the prefix is torchrun's; NULL = it is not */
     uint32_t nshown, nstreams; /* workers that are shown, 0 = unknown; streams that are open */
-    struct sink sinks[OUTPUT_FD_COUNT];
-    struct sink *target[OUTPUT_FD_COUNT]; /* both the same after 2>&1: one queue, whole lines */
-    int nopen;                            /* poll handles */
+    struct outlet outlets[OUTPUT_FD_COUNT];
+    /* Both the same after 2>&1: one queue, whole lines. */
+    struct outlet *target[OUTPUT_FD_COUNT];
+    int nopen; /* sinks that are not closed yet */
     bool is_blocked;
 };
 
 struct output_stream {
     struct output *output;
-    struct sink *sink;
+    struct outlet *outlet;
     struct turn turn;
     struct dedupe_source source;
     struct line line;
@@ -78,122 +61,34 @@ struct output_stream {
     bool keep_tail, has_cr; /* the last bytes shown ended with "\r" */
     bool is_new;            /* a line was ended by the bytes that have just come */
     uint64_t now_ms;        /* when those came */
-    struct buf tail;
+    struct tail tail;
 };
 
-/* ---- sinks ---- */
-
-static void sink_open(struct sink *sink, uv_loop_t *loop, int fd)
-{
-    struct stat st;
-    sink->fd = fd;
-    sink->kind = SINK_FILE;
-    buf_init(&sink->pending, 0);
-    if (fstat(fd, &st) < 0) {
-        sink->is_dead = true;
-        return;
-    }
-    if (S_ISSOCK(st.st_mode)) {
-        sink->kind = SINK_SOCKET;
-    } else if (S_ISFIFO(st.st_mode) || isatty(fd)) {
-        char path[32];
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        int again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        sink->kind = again >= 0 ? SINK_POLLED : SINK_CAREFUL;
-        sink->is_own_fd = again >= 0;
-        sink->fd = again >= 0 ? again : fd;
-    }
-    if (sink->kind == SINK_FILE)
-        return;
-    int flags = fcntl(sink->fd, F_GETFL);
-    if (uv_poll_init(loop, &sink->poll, sink->fd) < 0) {
-        sink->kind = SINK_FILE;
-        return;
-    }
-    if (!sink->is_own_fd)
-        fcntl(fd, F_SETFL, flags); /* libuv made it non-blocking for all who share it */
-    sink->poll.data = sink;
-    sink->output->nopen++;
-}
-
-static ssize_t sink_try(struct sink *sink, const char *p, size_t n)
-{
-    if (sink->kind == SINK_SOCKET)
-        return send(sink->fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sink->kind == SINK_CAREFUL) {
-        struct pollfd ready = {sink->fd, POLLOUT, 0};
-        if (poll(&ready, 1, 0) == 0) {
-            errno = EAGAIN;
-            return -1;
-        }
-        n = n < PIPE_BUF ? n : PIPE_BUF;
-    }
-    return write(sink->fd, p, n);
-}
+/* ---- outlets ---- */
 
 static void update_blocked(struct output *o)
 {
     bool is_blocked = false;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++)
-        is_blocked = is_blocked || o->sinks[i].is_waiting;
+        is_blocked = is_blocked || o->outlets[i].sink.is_waiting;
     if (is_blocked == o->is_blocked)
         return;
     o->is_blocked = is_blocked;
     o->events.on_blocked(o->events.ctx, is_blocked);
 }
 
-static void sink_flush(struct sink *sink);
-
-static void on_writable(uv_poll_t *poll, int status, int events)
+static void on_sink_waiting(void *ctx)
 {
-    (void)status;
-    (void)events;
-    struct sink *sink = poll->data;
-    sink_flush(sink);
+    const struct outlet *outlet = ctx;
+    update_blocked(outlet->output);
 }
 
-static void sink_wait(struct sink *sink, bool is_waiting)
+static void on_sink_dead(void *ctx)
 {
-    if (sink->is_waiting == is_waiting)
-        return;
-    sink->is_waiting = is_waiting;
-    if (is_waiting)
-        uv_poll_start(&sink->poll, UV_WRITABLE, on_writable);
-    else
-        uv_poll_stop(&sink->poll);
-    update_blocked(sink->output);
-}
-
-static void sink_die(struct sink *sink)
-{
-    sink->is_dead = true;
-    buf_reset(&sink->pending);
-    if (sink == &sink->output->sinks[OUTPUT_OUT])
-        sink->output->events.on_reader_gone(sink->output->events.ctx);
-}
-
-static void sink_flush(struct sink *sink)
-{
-    size_t done = 0;
-    while (done < sink->pending.len) {
-        ssize_t n = sink_try(sink, sink->pending.data + done, sink->pending.len - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            break;
-        done += (size_t)n;
-    }
-    int why = errno;
-    bool is_left = done < sink->pending.len;
-    buf_consume(&sink->pending, done);
-    if (is_left && !(sink->kind != SINK_FILE && why == EAGAIN)) {
-        sink_die(sink); /* first: the message may want to go to this very sink */
-        if (why != EPIPE && why != ECONNRESET && why != EIO) /* EIO: a closed terminal */
-            log_error("output", "cannot write the workers' output: %s", strerror(why));
-        is_left = false;
-    }
-    if (sink->kind != SINK_FILE)
-        sink_wait(sink, is_left);
+    const struct outlet *outlet = ctx;
+    const struct output *o = outlet->output;
+    if (outlet == &o->outlets[OUTPUT_OUT])
+        o->events.on_reader_gone(o->events.ctx);
 }
 
 /* Whether two descriptors lead to the same place. */
@@ -216,16 +111,18 @@ struct output *output_new(uv_loop_t *loop, const struct output_style *style,
     o->bare.prefix = NULL;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
         bool is_second = i > 0 && is_same_file(fds[0], fds[i]);
-        o->sinks[i].output = o;
-        dedupe_init(&o->sinks[i].held);
-        turn_init(&o->sinks[i].several, UINT32_MAX);
-        o->target[i] = &o->sinks[is_second ? 0 : i];
+        o->outlets[i].output = o;
+        dedupe_init(&o->outlets[i].held);
+        turn_init(&o->outlets[i].several, UINT32_MAX);
+        o->target[i] = &o->outlets[is_second ? 0 : i];
         if (is_second)
             continue;
-        sink_open(&o->sinks[i], loop, fds[i]);
-        o->sinks[i].is_terminal = isatty(fds[i]) != 0;
-        enum turns_cut plain = o->sinks[i].is_terminal ? TURNS_CUT_RANKS : TURNS_CUT_NEVER;
-        turns_init(&o->sinks[i].turns, style->prefix ? TURNS_CUT_STREAMS : plain, true);
+        sink_open(&o->outlets[i].sink, loop, fds[i], &o->outlets[i], on_sink_waiting,
+                  on_sink_dead);
+        o->nopen++;
+        o->outlets[i].is_terminal = isatty(fds[i]) != 0;
+        enum turns_cut plain = o->outlets[i].is_terminal ? TURNS_CUT_RANKS : TURNS_CUT_NEVER;
+        turns_init(&o->outlets[i].turns, style->prefix ? TURNS_CUT_STREAMS : plain, true);
     }
     return o;
 }
@@ -237,62 +134,56 @@ void output_use_dollars(struct output *o, const char *role)
 
 static void maybe_finish(struct output *o)
 {
-    if (o->nopen > 0)
+    if (--o->nopen > 0)
         return;
-    for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
-        if (o->sinks[i].is_own_fd)
-            close(o->sinks[i].fd);
-        buf_fini(&o->sinks[i].pending);
-        dedupe_fini(&o->sinks[i].held);
-    }
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++)
+        dedupe_fini(&o->outlets[i].held);
     free(o);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_sink_closed(void *ctx)
 {
-    struct sink *sink = handle->data;
-    sink->output->nopen--;
-    maybe_finish(sink->output);
+    const struct outlet *outlet = ctx;
+    maybe_finish(outlet->output);
 }
 
 void output_close(struct output *o)
 {
-    int nopen = o->nopen;
+    o->nopen++; /* this call */
     for (int i = 0; i < OUTPUT_FD_COUNT; i++)
-        if (o->sinks[i].poll.data)
-            uv_close((uv_handle_t *)&o->sinks[i].poll, on_closed);
-    if (nopen == 0)
-        maybe_finish(o);
+        if (o->target[i] == &o->outlets[i])
+            sink_close(&o->outlets[i].sink, on_sink_closed);
+    maybe_finish(o);
 }
 
 /* Writes held lines whose time has come, or all. */
-static void write_held(struct sink *sink, bool is_all, uint64_t now_ms)
+static void write_held(struct outlet *outlet, bool is_all, uint64_t now_ms)
 {
     const struct dedupe_line *line;
-    while ((line = is_all ? dedupe_first(&sink->held)
-                          : dedupe_due(&sink->held, sink->output->nshown, now_ms))
+    while ((line = is_all ? dedupe_first(&outlet->held)
+                          : dedupe_due(&outlet->held, outlet->output->nshown, now_ms))
            != NULL) {
-        if (!sink->is_dead) {
-            if (turns_take(&sink->turns, &sink->several, true, now_ms))
-                buf_addc(&sink->pending, '\n');
-            dedupe_line_format(line, &sink->pending);
+        if (!outlet->sink.is_dead) {
+            if (turns_take(&outlet->turns, &outlet->several, true, now_ms))
+                buf_addc(&outlet->sink.pending, '\n');
+            dedupe_line_format(line, &outlet->sink.pending);
         }
-        dedupe_drop(&sink->held);
+        dedupe_drop(&outlet->held);
     }
 }
 
 void output_note(struct output *o, const char *p, size_t n)
 {
-    struct sink *sink = o->target[OUTPUT_ERR];
-    if (sink->is_dead || sink->pending.len > 2 * SINK_FULL_BYTES)
+    struct outlet *outlet = o->target[OUTPUT_ERR];
+    if (outlet->sink.is_dead || outlet->sink.pending.len > 2 * SINK_FULL_BYTES)
         return;
-    write_held(sink, true, now_ms());
-    if (sink->turns.is_open)
-        buf_addc(&sink->pending, '\n');
-    sink->turns.is_open = false;
-    buf_add(&sink->pending, p, n);
-    if (!sink->is_waiting)
-        sink_flush(sink);
+    write_held(outlet, true, now_ms());
+    if (outlet->turns.is_open)
+        buf_addc(&outlet->sink.pending, '\n');
+    outlet->turns.is_open = false;
+    buf_add(&outlet->sink.pending, p, n);
+    if (!outlet->sink.is_waiting)
+        sink_flush(&outlet->sink);
 }
 
 bool output_is_full(const struct output *o)
@@ -300,7 +191,7 @@ bool output_is_full(const struct output *o)
     if (o->events.is_full && o->events.is_full(o->events.ctx))
         return true;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++)
-        if (o->sinks[i].pending.len >= SINK_FULL_BYTES)
+        if (o->outlets[i].sink.pending.len >= SINK_FULL_BYTES)
             return true;
     return false;
 }
@@ -308,12 +199,8 @@ bool output_is_full(const struct output *o)
 size_t output_drop(struct output *o)
 {
     size_t lost = 0;
-    for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
-        lost += o->sinks[i].pending.len;
-        buf_reset(&o->sinks[i].pending);
-        if (o->sinks[i].is_waiting)
-            sink_wait(&o->sinks[i], false);
-    }
+    for (int i = 0; i < OUTPUT_FD_COUNT; i++)
+        lost += sink_drop(&o->outlets[i].sink);
     return lost;
 }
 
@@ -339,7 +226,7 @@ static void prefix_make(struct output_stream *s)
     buf_reset(&s->prefix);
     const struct prefix_fields fields = {s->rank, s->local_rank,
                                          s->host ? s->host : s->style->host, now,
-                                         s->style->has_colour && s->sink->is_terminal};
+                                         s->style->has_colour && s->outlet->is_terminal};
     if (s->output->role)
         prefix_dollar_format(s->style->prefix, &fields, s->output->role, &s->prefix);
     else
@@ -351,13 +238,13 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
                                         bool keep_tail)
 {
     struct output_stream *s = mem_alloc(1, sizeof *s);
-    s->sink = o->target[fd];
+    s->outlet = o->target[fd];
     turn_init(&s->turn, rank);
     line_init(&s->line);
     line_init(&s->whole);
     s->log = log;
     s->keep_tail = keep_tail;
-    buf_init(&s->tail, 0);
+    tail_init(&s->tail);
     s->output = o;
     o->nstreams++;
     s->style = &o->style;
@@ -373,53 +260,39 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
 static void emit(void *ctx, const char *p, size_t n)
 {
     struct output_stream *s = ctx;
-    struct turns *turns = &s->sink->turns;
+    struct turns *turns = &s->outlet->turns;
     s->is_new = true;
-    if (s->sink->is_dead)
+    if (s->outlet->sink.is_dead)
         return;
     bool ends_line = p[n - 1] == '\n' || p[n - 1] == '\r';
     /* the "\n" of a "\r\n" whose first half was shown already */
     bool goes_on = turns_goes_on(turns, &s->turn) || (s->has_cr && n == 1 && *p == '\n');
     if (s->style->is_deduped && !goes_on) {
         if (p[n - 1] == '\n') {
-            dedupe_add(&s->sink->held, &s->source, buf_str(&s->prefix), p, n, s->now_ms);
+            dedupe_add(&s->outlet->held, &s->source, buf_str(&s->prefix), p, n, s->now_ms);
             s->has_cr = false;
             return;
         }
-        write_held(s->sink, true, s->now_ms);
+        write_held(s->outlet, true, s->now_ms);
     }
     if (turns_take(turns, &s->turn, ends_line, s->now_ms))
-        buf_addc(&s->sink->pending, '\n');
+        buf_addc(&s->outlet->sink.pending, '\n');
     if (s->style->prefix && !goes_on)
-        buf_add(&s->sink->pending, buf_str(&s->prefix), s->prefix.len);
+        buf_add(&s->outlet->sink.pending, buf_str(&s->prefix), s->prefix.len);
     s->has_cr = p[n - 1] == '\r';
-    buf_add(&s->sink->pending, p, n);
+    buf_add(&s->outlet->sink.pending, p, n);
 }
 
 /* Prefixed unfinished last lines get a newline, so that the next worker's line starts at the
  * left. */
 static void end_line(struct output_stream *s)
 {
-    struct turns *turns = &s->sink->turns;
-    if (!s->style->prefix || s->sink->is_dead
+    struct turns *turns = &s->outlet->turns;
+    if (!s->style->prefix || s->outlet->sink.is_dead
         || !(turns_goes_on(turns, &s->turn) || (s->has_cr && s->is_new)))
         return;
-    buf_addc(&s->sink->pending, '\n');
+    buf_addc(&s->outlet->sink.pending, '\n');
     turns->is_open = false;
-}
-
-static void tail_add(struct output_stream *s, const char *p, size_t n)
-{
-    if (n > TAIL_BYTES) {
-        p += n - TAIL_BYTES;
-        n = TAIL_BYTES;
-    }
-    if (s->tail.len + n > 2 * TAIL_BYTES)
-        buf_consume(&s->tail, s->tail.len + n - 2 * TAIL_BYTES);
-    buf_add(&s->tail, p, n);
-    for (char *c = s->tail.data + s->tail.len - n; n; c++, n--)
-        if (!*c)
-            *c = '?'; /* the tail is text */
 }
 
 void output_stream_set_host(struct output_stream *s, const char *host)
@@ -475,7 +348,7 @@ void output_stream_write(struct output_stream *s, const char *p, size_t n)
     if (s->log)
         log_file_write(s->log, p, n);
     if (s->keep_tail)
-        tail_add(s, p, n);
+        tail_add(&s->tail, p, n);
     if (s->is_hidden)
         return;
     if (s->output->events.relay) {
@@ -489,19 +362,19 @@ void output_stream_write(struct output_stream *s, const char *p, size_t n)
         line_feed(&s->whole, p, n, true, LINE_MAX_BYTES, filter_line, s);
     bool is_single = s->style->prefix || s->style->is_deduped;
     line_feed(&s->line, p, n, is_single, LINE_MAX_BYTES, emit, s);
-    write_held(s->sink, false, s->now_ms);
-    turns_wait(&s->sink->turns, &s->turn, s->line.part.len > 0, s->is_new || !had_part, n,
+    write_held(s->outlet, false, s->now_ms);
+    turns_wait(&s->outlet->turns, &s->turn, s->line.part.len > 0, s->is_new || !had_part, n,
                s->now_ms);
-    if (!s->sink->is_waiting && s->sink->pending.len)
-        sink_flush(s->sink);
+    if (!s->outlet->sink.is_waiting && s->outlet->sink.pending.len)
+        sink_flush(&s->outlet->sink);
 }
 
 /* The last stream has ended: nothing can join any more. */
-static void end_held(struct sink *sink)
+static void end_held(struct outlet *outlet)
 {
-    write_held(sink, true, now_ms());
-    if (!sink->is_waiting && sink->pending.len)
-        sink_flush(sink);
+    write_held(outlet, true, now_ms());
+    if (!outlet->sink.is_waiting && outlet->sink.pending.len)
+        sink_flush(&outlet->sink);
 }
 
 void output_stream_end(struct output_stream *s)
@@ -514,16 +387,16 @@ void output_stream_end(struct output_stream *s)
     if (s->filter)
         line_flush(&s->whole, filter_line, s);
     end_line(s);
-    turns_leave(&s->sink->turns, &s->turn);
+    turns_leave(&s->outlet->turns, &s->turn);
     if (--s->output->nstreams == 0)
         for (int i = 0; i < OUTPUT_FD_COUNT; i++)
-            end_held(&s->output->sinks[i]);
-    if (!s->sink->is_waiting && s->sink->pending.len)
-        sink_flush(s->sink);
+            end_held(&s->output->outlets[i]);
+    if (!s->outlet->sink.is_waiting && s->outlet->sink.pending.len)
+        sink_flush(&s->outlet->sink);
     log_file_close(s->log);
     line_fini(&s->line);
     line_fini(&s->whole);
-    buf_fini(&s->tail);
+    tail_fini(&s->tail);
     buf_fini(&s->prefix);
     free(s->host);
     free(s);
@@ -535,23 +408,23 @@ void output_expect(struct output *o, uint32_t nworkers)
 {
     o->nshown = nworkers;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++)
-        o->sinks[i].turns.is_shared = nworkers != 1;
+        o->outlets[i].turns.is_shared = nworkers != 1;
 }
 
 /* What could not be taken anyway need not be shown. */
-static bool can_show(const struct sink *sink)
+static bool can_show(const struct outlet *outlet)
 {
-    return sink->turns.waiting.next && !sink->is_dead && !sink->is_waiting;
+    return outlet->turns.waiting.next && !outlet->sink.is_dead && !outlet->sink.is_waiting;
 }
 
 uint64_t output_deadline(const struct output *o)
 {
     uint64_t soonest = UINT64_MAX;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
-        if (!can_show(&o->sinks[i]))
+        if (!can_show(&o->outlets[i]))
             continue;
-        uint64_t unfinished = turns_deadline(&o->sinks[i].turns),
-                 held = dedupe_deadline(&o->sinks[i].held);
+        uint64_t unfinished = turns_deadline(&o->outlets[i].turns),
+                 held = dedupe_deadline(&o->outlets[i].held);
         soonest = unfinished < soonest ? unfinished : soonest;
         soonest = held < soonest ? held : soonest;
     }
@@ -562,34 +435,26 @@ static void show(struct output_stream *s)
 {
     stamp(s);
     line_flush(&s->line, emit, s);
-    turns_wait(&s->sink->turns, &s->turn, false, false, 0, s->now_ms);
-    sink_flush(s->sink);
+    turns_wait(&s->outlet->turns, &s->turn, false, false, 0, s->now_ms);
+    sink_flush(&s->outlet->sink);
 }
 
 void output_tick(struct output *o, uint64_t now_ms)
 {
     for (int i = 0; i < OUTPUT_FD_COUNT; i++) {
         struct turn *due;
-        while (can_show(&o->sinks[i]) && (due = turns_due(&o->sinks[i].turns, now_ms)) != NULL)
+        while (can_show(&o->outlets[i])
+               && (due = turns_due(&o->outlets[i].turns, now_ms)) != NULL)
             show(list_entry(&due->link, struct output_stream, turn.link));
-        if (!can_show(&o->sinks[i]))
+        if (!can_show(&o->outlets[i]))
             continue;
-        write_held(&o->sinks[i], false, now_ms);
-        if (o->sinks[i].pending.len)
-            sink_flush(&o->sinks[i]);
+        write_held(&o->outlets[i], false, now_ms);
+        if (o->outlets[i].sink.pending.len)
+            sink_flush(&o->outlets[i].sink);
     }
 }
 
 const char *output_stream_tail(struct output_stream *s)
 {
-    if (!s->tail.len)
-        return "";
-    const char *end = s->tail.data + s->tail.len, *p = end;
-    size_t lines = 0;
-    while (p > s->tail.data && (size_t)(end - p) < TAIL_BYTES) {
-        if (p[-1] == '\n' && p != end && ++lines == TAIL_LINES)
-            break;
-        p--;
-    }
-    return p;
+    return tail_text(&s->tail);
 }

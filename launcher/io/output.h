@@ -82,6 +82,8 @@ void output_stream_filter(struct output_stream *s, struct log_file *file, const 
 /* The stream has ended: its last, unfinished line is written. Frees it. */
 void output_stream_end(struct output_stream *s);
 
+/* n bytes of the worker, at least 1; they may end anywhere. Never blocks: see output_is_full.
+ */
 void output_stream_write(struct output_stream *s, const char *p, size_t n);
 
 /* The last lines, at most 10 and 2 KiB; "" if none. Valid until the next write. */

@@ -1,4 +1,8 @@
-/* output_style.h - how lines of workers look, from the command line and where they go. */
+/* output_style.h - how lines of workers look: prefix, colour, from the command line and where
+ * they go.
+ *
+ * Asks whether muster's streams are terminals; writes nothing.
+ */
 #ifndef MUSTER_LAUNCHER_IO_OUTPUT_STYLE_H
 #define MUSTER_LAUNCHER_IO_OUTPUT_STYLE_H
 

@@ -14,6 +14,7 @@ struct pmix_list {
     size_t len, cap;
 };
 
+/* Append a value under a key of PMIx; key and text are copied. */
 void pmix_list_text(struct pmix_list *list, const char *key, const char *value);
 void pmix_list_u32(struct pmix_list *list, const char *key, uint32_t value);
 void pmix_list_u16(struct pmix_list *list, const char *key, uint32_t value);

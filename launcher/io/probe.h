@@ -3,8 +3,8 @@
  * Owns the order of sources: MUSTER_FAKE_GPUS=FILE[:NODE] (tests), NVML (MUSTER_NVML_PATH names
  * another library), /proc/driver/nvidia; and the verdict that a machine has no GPU at all.
  */
-#ifndef MUSTER_IO_PROBE_H
-#define MUSTER_IO_PROBE_H
+#ifndef MUSTER_LAUNCHER_IO_PROBE_H
+#define MUSTER_LAUNCHER_IO_PROBE_H
 
 #include "base/err.h"
 #include "launcher/core/device.h"

@@ -3,8 +3,8 @@
  * Reads the layout "muster-inventories/1" (tests/vectors/devices/README.md): named inventories,
  * each a list of GPUs in NVML order. Touches no device.
  */
-#ifndef MUSTER_IO_PROBE_FAKE_H
-#define MUSTER_IO_PROBE_FAKE_H
+#ifndef MUSTER_LAUNCHER_IO_PROBE_FAKE_H
+#define MUSTER_LAUNCHER_IO_PROBE_FAKE_H
 
 #include "base/err.h"
 #include "launcher/core/device.h"

@@ -4,8 +4,8 @@
  * and shuts down: NVML does not survive fork(), so nothing of it is kept, and it must not be
  * called between fork and exec. One bad GPU never ends the list.
  */
-#ifndef MUSTER_IO_PROBE_NVML_H
-#define MUSTER_IO_PROBE_NVML_H
+#ifndef MUSTER_LAUNCHER_IO_PROBE_NVML_H
+#define MUSTER_LAUNCHER_IO_PROBE_NVML_H
 
 #include "base/err.h"
 #include "launcher/core/device.h"

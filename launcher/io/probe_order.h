@@ -1,7 +1,7 @@
 /* probe_order.h - CUDA's own order of the GPUs (CUDA_DEVICE_ORDER=FASTEST_FIRST), which only
  * CUDA knows: asked of a child, `muster-worker --probe`, since muster never loads CUDA. */
-#ifndef MUSTER_IO_PROBE_ORDER_H
-#define MUSTER_IO_PROBE_ORDER_H
+#ifndef MUSTER_LAUNCHER_IO_PROBE_ORDER_H
+#define MUSTER_LAUNCHER_IO_PROBE_ORDER_H
 
 #include "base/err.h"
 #include "launcher/core/facts.h"

@@ -3,8 +3,8 @@
  * /proc/driver/nvidia/gpus/<bdf>/information gives name, UUID and minor number; nothing of
  * state or MIG. Not every container has it. Roots are parameters so that tests bring their own.
  */
-#ifndef MUSTER_IO_PROBE_PROC_H
-#define MUSTER_IO_PROBE_PROC_H
+#ifndef MUSTER_LAUNCHER_IO_PROBE_PROC_H
+#define MUSTER_LAUNCHER_IO_PROBE_PROC_H
 
 #include "base/err.h"
 #include "launcher/core/device.h"

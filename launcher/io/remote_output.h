@@ -26,6 +26,8 @@ bool remote_output_is_full(const struct remote_output *ro);
 /* Forgets what waits for a reader that does not read. */
 void remote_output_drop(struct remote_output *ro);
 
+/* When remote_output_tick is due, UINT64_MAX = never; what is then shown: see output_deadline.
+ */
 uint64_t remote_output_deadline(const struct remote_output *ro);
 void remote_output_tick(struct remote_output *ro, uint64_t now_ms);
 

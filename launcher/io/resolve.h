@@ -1,4 +1,7 @@
-/* resolve.h - names to addresses, for what has to be dialled or listened on. */
+/* resolve.h - names to addresses, for what has to be dialled or listened on.
+ *
+ * Asks the resolver of the system; before the loop runs, as it blocks.
+ */
 #ifndef MUSTER_LAUNCHER_IO_RESOLVE_H
 #define MUSTER_LAUNCHER_IO_RESOLVE_H
 

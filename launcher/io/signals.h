@@ -1,4 +1,7 @@
-/* signals.h - the signals that reach muster, as numbers for whoever drives the job. */
+/* signals.h - the signals that reach muster, as numbers for whoever drives the job.
+ *
+ * Owns the handles; what a signal means is decided in core/.
+ */
 #ifndef MUSTER_LAUNCHER_IO_SIGNALS_H
 #define MUSTER_LAUNCHER_IO_SIGNALS_H
 
@@ -22,6 +25,7 @@ void signals_open(struct signals *s, uv_loop_t *loop, void *ctx,
 
 /* Watches those of a set (bit N: signal N) that are not watched yet, after signals_open. */
 void signals_add(struct signals *s, uint64_t set);
+/* Asynchronous: the memory is in use until the loop has ended. */
 void signals_close(struct signals *s);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * Owns reading FAKE_GPU_FILE and FAKE_GPU_NODE (default N4). Test code only.
  */
-#ifndef MUSTER_TESTS_FAKE_GPUS_H
-#define MUSTER_TESTS_FAKE_GPUS_H
+#ifndef MUSTER_TESTS_FAKES_FAKE_GPUS_H
+#define MUSTER_TESTS_FAKES_FAKE_GPUS_H
 
 #include "launcher/core/device.h"
 

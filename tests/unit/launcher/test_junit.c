@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driven.h"
 #include "launcher/core/junit.h"
 
 static struct options options(void)
@@ -18,23 +19,10 @@ static struct options options(void)
 static char *after(const char *const *lines)
 {
     const struct options opt = options();
-    struct job *job = job_new(&opt, 1, 0);
-    struct effects fx = {0};
-    for (; *lines; lines++) {
-        char line[256];
-        struct event ev;
-        struct order order = {0};
-        struct err inner, e;
-        strcpy(line, *lines);
-        assert_int_equal(event_parse(line, &ev, &order, &inner, &e), 0);
-        effects_clear(&fx);
-        job_step(job, &ev, &fx);
-    }
-    assert_true(job_done(job));
+    struct job *job = driven_job(&opt, lines);
     struct buf out;
     buf_init(&out, 0);
     junit_format(job, NULL, &opt, 1234, &out);
-    effects_fini(&fx);
     job_free(job);
     return buf_steal(&out);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driven.h"
 #include "launcher/core/report.h"
 
 #define START                                                                                  \
@@ -20,23 +21,10 @@
 /* The report of a job of four workers after these events. Free with free(). */
 static char *report_after(const struct options *opt, const char *const *lines)
 {
-    struct job *job = job_new(opt, 1, 0);
-    struct effects fx = {0};
-    for (; *lines; lines++) {
-        char line[256];
-        struct event ev;
-        struct order order = {0};
-        struct err inner, e;
-        strcpy(line, *lines);
-        assert_int_equal(event_parse(line, &ev, &order, &inner, &e), 0);
-        effects_clear(&fx);
-        job_step(job, &ev, &fx);
-    }
-    assert_true(job_done(job));
+    struct job *job = driven_job(opt, lines);
     struct buf out;
     buf_init(&out, 0);
     report_format(job, opt, &out);
-    effects_fini(&fx);
     job_free(job);
     return buf_steal(&out);
 }

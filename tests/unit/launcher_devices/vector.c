@@ -6,52 +6,28 @@
 
 #include "base/mem.h"
 #include "launcher/io/probe_fake.h"
-
-static void die(const char *what, const char *detail)
-{
-    fprintf(stderr, "vectors: %s: %s\n", what, detail);
-    exit(99);
-}
-
-static int split(char *line, const char *sep, char **out, int max)
-{
-    int n = 0;
-    for (char *part; (part = strsep(&line, sep));) {
-        if (n == max)
-            die("too many parts", part);
-        out[n++] = part;
-    }
-    return n;
-}
+#include "tests/unit/tsv.h"
 
 struct vector *vector_open(const char *name)
 {
     struct vector *v = mem_alloc(1, sizeof *v);
-    char *path = mem_printf("%s/vectors/devices/%s", TESTS_DIR, name), *line = NULL;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        die("cannot open", path);
+    FILE *file = tsv_open("devices", name);
+    char *line = NULL, *names[VECTOR_COLUMNS];
     size_t cap = 0;
-    for (ssize_t n; (n = getline(&line, &cap, file)) > 0;) {
-        line[strcspn(line, "\n")] = '\0';
-        if (line[0] == '#' || line[0] == '\0')
-            continue;
-        char *names[VECTOR_COLUMNS];
-        if (!v->header) {
-            v->header = mem_strdup(line);
-            v->ncolumns = split(v->header, "\t", names, VECTOR_COLUMNS);
-            for (int i = 0; i < v->ncolumns; i++)
-                v->names[i] = names[i];
-            continue;
-        }
+    if (!tsv_next(file, &line, &cap))
+        tsv_die("empty", name);
+    v->header = mem_strdup(line);
+    v->ncolumns = tsv_split(v->header, "\t", names, VECTOR_COLUMNS);
+    for (int i = 0; i < v->ncolumns; i++)
+        v->names[i] = names[i];
+    while (tsv_next(file, &line, &cap)) {
         struct vector_row *row = &v->rows[v->nrows++];
         row->line = mem_strdup(line);
-        if (split(row->line, "\t", row->fields, VECTOR_COLUMNS) != v->ncolumns)
-            die("wrong number of columns", row->fields[0]);
+        if (tsv_split(row->line, "\t", row->fields, VECTOR_COLUMNS) != v->ncolumns)
+            tsv_die("wrong number of columns", row->fields[0]);
     }
     free(line);
     fclose(file);
-    free(path);
     return v;
 }
 
@@ -63,27 +39,12 @@ void vector_close(struct vector *v)
     free(v);
 }
 
-char *vector_decode(char *field)
-{
-    static const char names[] = "tns\\", bytes[] = "\t\n \\";
-    char *out = field;
-    if (!strcmp(field, "\\N"))
-        return NULL;
-    if (!strcmp(field, "\\e"))
-        return memset(field, 0, 2);
-    for (const char *in = field; *in; in++)
-        *out++ = *in == '\\' ? bytes[strchr(names, *++in) - names] : *in;
-    *out = '\0';
-    return field;
-}
-
 static char *raw(const struct vector *v, int row, const char *column)
 {
     for (int i = 0; i < v->ncolumns; i++)
         if (!strcmp(v->names[i], column))
             return v->rows[row].fields[i];
-    die("no such column", column);
-    return NULL;
+    tsv_die("no such column", column);
 }
 
 /* Decoded copies live in a small pool that the process keeps: rows can be read repeatedly. */
@@ -101,7 +62,7 @@ static char *keep(const char *text)
 
 const char *vector_get(const struct vector *v, int row, const char *column)
 {
-    return vector_decode(keep(raw(v, row, column)));
+    return tsv_decode(keep(raw(v, row, column))).p;
 }
 
 int vector_int(const struct vector *v, int row, const char *column, int absent)
@@ -118,9 +79,9 @@ int vector_list(const struct vector *v, int row, const char *column, char sep, b
         return -1;
     if (!by_rank && !strcmp(text, "\\e"))
         return 0;
-    int n = split(text, (char[]){sep, '\0'}, parts, VECTOR_LIST);
+    int n = tsv_split(text, (char[]){sep, '\0'}, parts, VECTOR_LIST);
     for (int i = 0; i < n; i++)
-        out[i] = vector_decode(keep(parts[i]));
+        out[i] = tsv_decode(keep(parts[i])).p;
     return n;
 }
 
@@ -129,6 +90,6 @@ struct inventory vector_inventory(const char *name)
     struct err e;
     struct inventory inv = {0};
     if (probe_fake(TESTS_DIR "/vectors/devices/inventories.json", name, &inv, &e) != 0)
-        die(name, e.text);
+        tsv_die(name, e.text);
     return inv;
 }

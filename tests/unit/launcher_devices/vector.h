@@ -1,10 +1,10 @@
 /* vector.h - reading the tables of tests/vectors/devices in tests.
  *
- * Owns the format of README.md there: TAB-separated columns found by name, \N and \e, escapes,
- * lists. Not for product code.
+ * Columns are found by name, in all rows; lists; the text format is tsv.h's. Not for product
+ * code.
  */
-#ifndef MUSTER_TESTS_VECTOR_H
-#define MUSTER_TESTS_VECTOR_H
+#ifndef MUSTER_TESTS_UNIT_LAUNCHER_DEVICES_VECTOR_H
+#define MUSTER_TESTS_UNIT_LAUNCHER_DEVICES_VECTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,8 +42,5 @@ int vector_list(const struct vector *v, int row, const char *column, char sep, b
 
 /* The inventory of that name in inventories.json; ends the program if there is none. */
 struct inventory vector_inventory(const char *name);
-
-/* Decodes one field or list element in place; NULL for \N. */
-char *vector_decode(char *field);
 
 #endif

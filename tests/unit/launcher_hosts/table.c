@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "tests/unit/tsv.h"
 
 enum { COLUMNS = 16 };
 
@@ -19,45 +20,17 @@ struct table {
     bool is_decoded[COLUMNS];
 };
 
-static void die(const char *what, const char *detail)
-{
-    fprintf(stderr, "table: %s: %s\n", what, detail);
-    exit(99);
-}
-
-static int split(char *line, char **out)
-{
-    int n = 0;
-    for (char *part; (part = strsep(&line, "\t"));) {
-        if (n == COLUMNS)
-            die("too many columns", part);
-        out[n++] = part;
-    }
-    return n;
-}
-
-static bool next_line(struct table *t)
-{
-    while (getline(&t->line, &t->cap, t->file) > 0) {
-        t->line[strcspn(t->line, "\n")] = '\0';
-        if (t->line[0] != '#' && t->line[0])
-            return true;
-    }
-    return false;
-}
-
 struct table *table_open(const char *name)
 {
     struct table *t = mem_alloc(1, sizeof *t);
-    char *path = mem_printf("%s/vectors/hostfile/%s", TESTS_DIR, name), *names[COLUMNS];
-    t->file = fopen(path, "r");
-    if (!t->file || !next_line(t))
-        die("cannot read", path);
+    char *names[COLUMNS];
+    t->file = tsv_open("hostfile", name);
+    if (!tsv_next(t->file, &t->line, &t->cap))
+        tsv_die("empty", name);
     t->header = mem_strdup(t->line);
-    t->ncolumns = split(t->header, names);
+    t->ncolumns = tsv_split(t->header, "\t", names, COLUMNS);
     for (int i = 0; i < t->ncolumns; i++)
         t->names[i] = names[i];
-    free(path);
     return t;
 }
 
@@ -71,38 +44,12 @@ void table_close(struct table *t)
 
 bool table_next(struct table *t)
 {
-    if (!next_line(t))
+    if (!tsv_next(t->file, &t->line, &t->cap))
         return false;
-    if (split(t->line, t->fields) != t->ncolumns)
-        die("wrong number of columns", t->fields[0]);
+    if (tsv_split(t->line, "\t", t->fields, COLUMNS) != t->ncolumns)
+        tsv_die("wrong number of columns", t->fields[0]);
     memset(t->is_decoded, 0, sizeof t->is_decoded);
     return true;
-}
-
-static struct str decode(char *field)
-{
-    static const char names[] = "tns\\", bytes[] = "\t\n \\";
-    char *out = field;
-    if (strcmp(field, "\\N") == 0)
-        return (struct str){NULL, 0};
-    if (strcmp(field, "\\e") == 0)
-        return (struct str){memset(field, 0, 2), 0};
-    for (char *in = field; *in; in++) {
-        if (*in != '\\') {
-            *out++ = *in;
-        } else if (*++in == 'x') {
-            char hex[3] = {in[1], in[2], '\0'};
-            *out++ = (char)strtoul(hex, NULL, 16);
-            in += 2;
-        } else {
-            const char *at = strchr(names, *in);
-            if (!at)
-                die("unknown escape", in);
-            *out++ = bytes[at - names];
-        }
-    }
-    *out = '\0';
-    return (struct str){field, (size_t)(out - field)};
 }
 
 struct str table_bytes(struct table *t, const char *column)
@@ -111,12 +58,11 @@ struct str table_bytes(struct table *t, const char *column)
         if (strcmp(t->names[i], column) != 0)
             continue;
         if (!t->is_decoded[i])
-            t->decoded[i] = decode(t->fields[i]);
+            t->decoded[i] = tsv_decode(t->fields[i]);
         t->is_decoded[i] = true;
         return t->decoded[i];
     }
-    die("no such column", column);
-    return (struct str){NULL, 0};
+    tsv_die("no such column", column);
 }
 
 const char *table_text(struct table *t, const char *column)
@@ -131,6 +77,6 @@ int table_int(struct table *t, const char *column, int absent)
     if (!s.p)
         return absent;
     if (str_parse_u64(s, 0, INT32_MAX, &v) != 0)
-        die("not a number", column);
+        tsv_die("not a number", column);
     return (int)v;
 }

@@ -1,10 +1,10 @@
 /* table.h - reading the tables of tests/vectors/hostfile in tests.
  *
- * Owns the format of README.md there: TAB-separated columns found by name, \N and \e, escapes
- * up to \xHH, lists separated by "|". Not for product code.
+ * Columns are found by name, one row at a time; the text format is tsv.h's. Not for product
+ * code.
  */
-#ifndef MUSTER_TESTS_TABLE_H
-#define MUSTER_TESTS_TABLE_H
+#ifndef MUSTER_TESTS_UNIT_LAUNCHER_HOSTS_TABLE_H
+#define MUSTER_TESTS_UNIT_LAUNCHER_HOSTS_TABLE_H
 
 #include <stdbool.h>
 

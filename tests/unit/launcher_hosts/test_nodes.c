@@ -1,4 +1,4 @@
-/* Natural order of node names, and who takes which place. */
+/* Natural order of node names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "launcher/core/node_order.h"
-#include "launcher/core/node_places.h"
 
 static int sign(int d)
 {
@@ -60,50 +59,11 @@ static void ties_by_address_then_pid(void **state)
     assert_memory_equal(order, want, sizeof want);
 }
 
-static void a_replacement_takes_the_lost_place(void **state)
-{
-    (void)state;
-    struct err e = {ERR_OK, 0, ""};
-    struct node_places *p = node_places_new(4);
-    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "a", &e), 0);
-    assert_int_equal(node_places_take(p, 2, "c", &e), 2);
-    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "b", &e), 1);
-    assert_int_equal(node_places_left(p), 1);
-    node_places_lose(p, 1);
-    node_places_lose(p, 2);
-    assert_string_equal(node_places_host(p, 1), "b");
-    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "C", &e), 2); /* comes back */
-    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "spare", &e), 1);
-    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "d", &e), 3);
-    assert_int_equal(node_places_left(p), 0);
-    assert_int_equal(node_places_take(p, NODE_PLACE_ANY, "e", &e), -1);
-    assert_int_equal(e.code, ERR_USAGE);
-    node_places_free(p);
-}
-
-static void two_claims_are_both_named(void **state)
-{
-    (void)state;
-    struct err e = {ERR_OK, 0, ""};
-    struct node_places *p = node_places_new(2);
-    assert_int_equal(node_places_take(p, 1, "first", &e), 1);
-    assert_int_equal(node_places_take(p, 1, "second", &e), -1);
-    assert_int_equal(e.code, ERR_USAGE);
-    assert_non_null(strstr(e.text, "first"));
-    assert_non_null(strstr(e.text, "second"));
-    assert_int_equal(node_places_take(p, 2, "third", &e), -1);
-    assert_non_null(strstr(e.text, "0 to 1"));
-    assert_null(node_places_host(p, 0));
-    node_places_free(p);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_in_natural_order),
         cmocka_unit_test(ties_by_address_then_pid),
-        cmocka_unit_test(a_replacement_takes_the_lost_place),
-        cmocka_unit_test(two_claims_are_both_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

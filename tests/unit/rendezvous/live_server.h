@@ -1,6 +1,6 @@
 /* live_server.h - a listening store in a thread of the test, for tests through sockets. */
-#ifndef MUSTER_TESTS_LIVE_SERVER_H
-#define MUSTER_TESTS_LIVE_SERVER_H
+#ifndef MUSTER_TESTS_UNIT_RENDEZVOUS_LIVE_SERVER_H
+#define MUSTER_TESTS_UNIT_RENDEZVOUS_LIVE_SERVER_H
 
 #include <stdint.h>
 

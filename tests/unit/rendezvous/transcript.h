@@ -3,8 +3,8 @@
  * Owns parsing and the rules of the format (README.md there); the server is behind a table of
  * functions, so that the pure store and one behind sockets are held to the same files.
  */
-#ifndef MUSTER_TESTS_TRANSCRIPT_H
-#define MUSTER_TESTS_TRANSCRIPT_H
+#ifndef MUSTER_TESTS_UNIT_RENDEZVOUS_TRANSCRIPT_H
+#define MUSTER_TESTS_UNIT_RENDEZVOUS_TRANSCRIPT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,185 @@
+#include "launcher/core/job_join.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "launcher/core/job_ending.h"
+#include "launcher/core/job_leave.h"
+#include "launcher/core/note.h"
+#include "launcher/core/plan.h"
+
+/* ---- orders ---- */
+
+static void name_ranks(struct job *j, uint32_t node)
+{
+    const struct member *n = &j->nodes.list[node];
+    for (uint32_t i = 0; i < n->order.nworkers; i++) {
+        j->ranks[n->order.first_rank + i].local_rank = i;
+        j->ranks[n->order.first_rank + i].node = node;
+        j->ranks[n->order.first_rank + i].host = n->host;
+    }
+}
+
+static void start_generation(struct job *j, struct effects *fx)
+{
+    j->nready = j->nreaped = j->nalive = 0;
+    j->stop_signo = 0;
+    free(j->ranks);
+    j->ranks = mem_alloc(j->nranks, sizeof *j->ranks);
+    survey_reset(&j->survey, j->nodes.n, j->nranks);
+    for (uint32_t i = 0; i < j->nodes.n; i++) {
+        struct member *n = &j->nodes.list[i];
+        name_ranks(j, i);
+        n->is_silent = false;
+        n->status = MEMBER_JOINED;
+        n->order.generation = j->generation;
+        job_send(j, fx, n, FRAME_PLAN)->u.plan.order = &n->order;
+    }
+}
+
+/* Where a node's workers find the store: under the address that all nodes reached the head by,
+ * else each under its own; workers in the head's process where it listens. */
+static const char *master_addr(const struct job *j, const struct member *n)
+{
+    const char *common = members_common_address(&j->nodes);
+    if (common)
+        return common;
+    return n->via && *n->via ? n->via : j->addr;
+}
+
+static int give_orders(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    j->must_plan = false;
+    members_settle(&j->nodes);
+    struct order *orders = mem_alloc(j->nodes.n, sizeof *orders);
+    for (uint32_t i = 0; i < j->nodes.n; i++)
+        orders[i] = (struct order){.job_id = j->opt->job_id,
+                                   .max_restarts = j->opt->max_restarts,
+                                   .nworkers = j->nodes.list[i].slots,
+                                   .master_addr = master_addr(j, &j->nodes.list[i]),
+                                   .master_port = j->port};
+    struct err e;
+    int rc = plan_build(orders, j->nodes.n, &e);
+    for (uint32_t i = 0; i < j->nodes.n && rc == 0; i++)
+        j->nodes.list[i].order = orders[i];
+    j->nranks = rc == 0 ? orders[0].world_size : 0;
+    free(orders);
+    if (rc < 0)
+        job_ending_with(j, VERDICT_ERROR, 0, &e, now_ms, fx);
+    return rc;
+}
+
+/* All have joined. */
+static void plan(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    if (give_orders(j, now_ms, fx) < 0)
+        return;
+    job_move(j, JOB_START);
+    start_generation(j, fx);
+}
+
+void job_join_store_ready(struct job *j, uint32_t generation, uint64_t now_ms,
+                          struct effects *fx)
+{
+    if (j->state == JOB_START && generation == j->generation
+        && (!j->must_plan || give_orders(j, now_ms, fx) == 0))
+        start_generation(j, fx);
+}
+
+/* ---- joining ---- */
+
+/* Who may not join hears why, and that is all it gets. */
+static void send_away(struct job *j, uint32_t link, const struct err *e, struct effects *fx)
+{
+    j->sent_away = *e;
+    job_send_link(j, fx, link, FRAME_REFUSED)->u.refused.err = &j->sent_away;
+    effects_add(fx, FX_DROP_NODE)->u.drop_node.node = link;
+}
+
+void job_join_hello(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
+                    struct effects *fx)
+{
+    struct err e;
+    if (members_find(&j->nodes, link))
+        return;
+    int rc = j->state == JOB_JOIN ? members_join(&j->nodes, link, frame, now_ms, &e)
+                                  : err_set(&e, ERR_UNAVAILABLE, "%s came too late: the job %s",
+                                            frame->u.hello.host,
+                                            j->state == JOB_STOP ? "is ending" : "has begun");
+    if (rc < 0) {
+        send_away(j, link, &e, fx);
+        note_add(fx, NOTE_NODE_REFUSED)->text = j->sent_away.text;
+        return;
+    }
+    if (j->join_limit_ms == UINT64_MAX)
+        j->join_limit_ms = now_ms + j->opt->join_timeout_ms;
+    if (members_complete(&j->nodes)) {
+        plan(j, now_ms, fx);
+    } else if (j->nodes.njoined >= j->opt->nnodes_min && j->last_call_ms == UINT64_MAX) {
+        j->last_call_ms = now_ms + j->opt->last_call_ms;
+        j->state_deadline_ms = job_least(j->state_deadline_ms, j->last_call_ms);
+        struct note *note = note_add(fx, NOTE_LAST_CALL);
+        note->number = j->nodes.njoined;
+        note->rank = (uint32_t)(j->opt->last_call_ms / 1000);
+    }
+}
+
+void job_join_refused(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
+                      struct effects *fx)
+{
+    const struct member *n = members_find(&j->nodes, link);
+    struct err e = *frame->u.refused.err;
+    if (!n)
+        send_away(j, link, &e, fx);
+    else if (j->nodes.n > 1)
+        err_wrap(&e, "%s", n->host);
+    job_ending_with(j, VERDICT_ERROR, 0, &e, now_ms, fx);
+}
+
+void job_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    if (now_ms >= j->last_call_ms && j->nodes.njoined >= j->opt->nnodes_min) {
+        members_close(&j->nodes);
+        plan(j, now_ms, fx);
+        return;
+    }
+    if (now_ms < j->join_limit_ms) {
+        note_add(fx, NOTE_NODE_LATE)->number = j->nodes.n - j->nodes.njoined;
+        j->state_deadline_ms =
+            job_least(job_least(now_ms + JOB_JOIN_NOTE_MS, j->join_limit_ms), j->last_call_ms);
+        return;
+    }
+    uint32_t node = 0;
+    while (j->nodes.list[node].status != MEMBER_AWAITED)
+        node++;
+    struct err e;
+    err_set(&e, ERR_UNAVAILABLE, "node %u did not join within %d s; %u of %u nodes are missing",
+            node, (int)(j->opt->join_timeout_ms / 1000), j->nodes.n - j->nodes.njoined,
+            j->nodes.n);
+    job_leave_lose(j, &j->nodes.list[node], &e, now_ms, fx);
+}
+
+/* ---- ready ---- */
+
+static void run(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    job_move(j, JOB_RUN);
+    j->generation_at_ms = now_ms;
+    for (uint32_t i = 0; i < j->nodes.n; i++) {
+        j->nodes.list[i].status = MEMBER_RUNNING;
+        job_send(j, fx, &j->nodes.list[i], FRAME_START);
+    }
+}
+
+void job_join_ready(struct job *j, struct member *n, uint64_t now_ms, struct effects *fx)
+{
+    if (j->state != JOB_START || n->status != MEMBER_JOINED)
+        return;
+    n->status = MEMBER_READY;
+    if (++j->nready < j->nodes.n)
+        return;
+    if (j->opt->is_plan)
+        job_ending_finish(j, fx);
+    else
+        run(j, now_ms, fx);
+}

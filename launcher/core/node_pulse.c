@@ -1,0 +1,82 @@
+#include "launcher/core/node_pulse.h"
+
+#include "launcher/core/node_drain.h"
+
+/* ---- signs of life ---- */
+
+static void tell_hangs(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    struct hang hang;
+    while (n->state == NODE_UP && pulse_hung(n->pulse, now_ms, &hang))
+        node_send(n, fx, FRAME_HUNG)->u.hung = hang;
+}
+
+void node_pulse_hold(struct node *n, enum pulse_hold_reason why, bool is_held, uint64_t now_ms,
+                     struct effects *fx)
+{
+    if (!n->pulse)
+        return;
+    pulse_hold(n->pulse, why, is_held, now_ms);
+    tell_hangs(n, now_ms, fx);
+}
+
+void node_pulse_notify(struct node *n, uint32_t local_rank, const struct sign *sign,
+                       uint64_t now_ms)
+{
+    if (n->workers[local_rank].state == WORKER_ALIVE)
+        pulse_sign(n->pulse, local_rank, sign, now_ms);
+}
+
+/* What waits to be read may be the very sign that is missed: it is read first. */
+void node_pulse_check(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    if (n->state != NODE_UP || now_ms < pulse_deadline(n->pulse))
+        return;
+    if (now_ms - pulse_deadline(n->pulse) > NODE_ASLEEP_MS) {
+        pulse_restart(n->pulse, now_ms);
+        tell_hangs(n, now_ms, fx);
+        return;
+    }
+    pulse_ask(n->pulse);
+    effects_add(fx, FX_LOOK);
+}
+
+void node_pulse_looked(struct node *n, uint64_t output_at_ms, uint64_t now_ms,
+                       struct effects *fx)
+{
+    if (!n->pulse)
+        return;
+    pulse_looked(n->pulse, output_at_ms, now_ms);
+    tell_hangs(n, now_ms, fx);
+}
+
+/* ---- what workers are doing ---- */
+
+void node_pulse_stacks(struct node *n, bool may_abort, struct effects *fx)
+{
+    bool has_workers = n->nalive && n->state != NODE_READY;
+    if (n->is_looked_at) /* its answer is an answer to both */
+        return;
+    if (!has_workers) {
+        node_send(n, fx, FRAME_STACKED);
+        return;
+    }
+    n->is_looked_at = true;
+    effects_add(fx, FX_STACKS)->u.stacks.may_abort = may_abort;
+}
+
+void node_pulse_stack(struct node *n, uint32_t local_rank, const char *where, uint64_t now_ms,
+                      struct effects *fx)
+{
+    struct frame *frame = node_send(n, fx, FRAME_STACK);
+    frame->u.stack.local_rank = local_rank;
+    pulse_facts(n->pulse, local_rank, now_ms, &frame->u.stack.facts);
+    frame->u.stack.facts.where = where;
+}
+
+void node_pulse_stacked(struct node *n, const char *file, struct effects *fx)
+{
+    n->is_looked_at = false;
+    node_send(n, fx, FRAME_STACKED)->u.stacked.file = file;
+    node_drain_check(n, fx);
+}

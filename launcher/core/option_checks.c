@@ -1,0 +1,76 @@
+#include "launcher/core/option_checks.h"
+
+static int check_logs(const struct options *opt, struct err *e)
+{
+    const char *name = opt->redirects ? "redirects" : opt->tee ? "tee" : "log-size";
+    if (opt->log_dir || (!opt->tee && !opt->redirects && !opt->log_size))
+        return 0;
+    return err_set(e, ERR_USAGE, "--%s needs a folder for the files: --log-dir DIR", name);
+}
+
+/* Muster starts the nodes itself, or others start them one by one. */
+static int check_hosts(const struct options *opt, struct err *e)
+{
+    const char *only = opt->include ? "include" : opt->exclude ? "exclude" : NULL;
+    if (opt->hostfile && opt->hosts)
+        return err_set(e, ERR_USAGE,
+                       "--hosts and --hostfile name the hosts; one of them is enough");
+    if (only && !options_has_hosts(opt))
+        return err_set(e, ERR_USAGE, "--%s chooses from a list of hosts: --hosts or --hostfile",
+                       only);
+    if (options_has_hosts(opt) && opt->rdzv_endpoint)
+        return err_set(e, ERR_USAGE,
+                       "--rdzv-endpoint is for nodes that are started one by one; those of "
+                       "--%s muster starts itself",
+                       opt->hosts ? "hosts" : "hostfile");
+    return 0;
+}
+
+/* Nodes have to find each other. */
+static int check_nodes(const struct options *opt, struct err *e)
+{
+    if (opt->nnodes_max > 1 && !opt->rdzv_endpoint && !options_has_hosts(opt))
+        return err_set(e, ERR_USAGE,
+                       "--nnodes %u: the nodes meet at --rdzv-endpoint HOST:PORT, the same on "
+                       "each of them; or muster starts them: --hostfile FILE",
+                       opt->nnodes_max);
+    if (opt->node_rank >= 0 && (uint32_t)opt->node_rank >= opt->nnodes_max)
+        return err_set(e, ERR_USAGE, "--node-rank %d: of %u node%s the last is %u",
+                       opt->node_rank, opt->nnodes_max, opt->nnodes_max == 1 ? "" : "s",
+                       opt->nnodes_max - 1);
+    return 0;
+}
+
+static int check_wrap(const struct options *opt, struct err *e)
+{
+    if (!opt->wrap_ranks || opt->wrap)
+        return 0;
+    return err_set(e, ERR_USAGE, "--wrap-ranks needs the words to put first: --wrap TEXT");
+}
+
+int option_checks_command(enum option_command command, const struct options *opt, struct err *e)
+{
+    switch (command) {
+    case OPTIONS_RUN:
+        if (opt->is_json)
+            return err_set(
+                e, ERR_USAGE,
+                "--json is for muster plan and muster gpus; a run has no such report");
+        break;
+    case OPTIONS_PLAN:
+        break;
+    case OPTIONS_GPUS:
+        if (opt->program)
+            return err_set(e, ERR_USAGE,
+                           "'%s': muster gpus starts nothing and takes options only; who would "
+                           "run where says: muster plan [options] %s",
+                           opt->program[0], opt->program[0]);
+        return 0;
+    }
+    if (!opt->program)
+        return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
+                       command == OPTIONS_PLAN ? "plan" : "run");
+    return check_hosts(opt, e) < 0 || check_nodes(opt, e) < 0 || check_logs(opt, e) < 0
+               ? -1
+               : check_wrap(opt, e);
+}

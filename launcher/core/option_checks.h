@@ -1,0 +1,14 @@
+/* option_checks.h - which options may stand together, and what a command must have.
+ *
+ * Sees options that are right one by one. Reads no text; that is option_value.h's.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_OPTION_CHECKS_H
+#define MUSTER_LAUNCHER_CORE_OPTION_CHECKS_H
+
+#include "launcher/core/options.h"
+
+/* 0, or -1 with ERR_USAGE: the first combination that makes no sense, and what would. */
+int option_checks_command(enum option_command command, const struct options *opt,
+                          struct err *e);
+
+#endif

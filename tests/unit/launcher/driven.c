@@ -1,0 +1,37 @@
+#include "driven.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+static void die(const char *what, const char *detail)
+{
+    fprintf(stderr, "driven job: %s: %s\n", what, detail);
+    exit(99);
+}
+
+static void step(struct job *job, const char *text, struct effects *fx)
+{
+    struct event ev;
+    struct order order = {0};
+    struct err inner, e;
+    char *line = mem_strdup(text);
+    if (event_parse(line, &ev, &order, &inner, &e) < 0)
+        die(text, e.text);
+    effects_clear(fx);
+    job_step(job, &ev, fx);
+    free(line);
+}
+
+struct job *driven_job(const struct options *opt, const char *const *lines)
+{
+    struct job *job = job_new(opt, 1, 0);
+    struct effects fx = {0};
+    for (const char *const *line = lines; *line; line++)
+        step(job, *line, &fx);
+    if (!job_done(job))
+        die("not done", "the events end before the job");
+    effects_fini(&fx);
+    return job;
+}
