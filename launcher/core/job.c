@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "launcher/core/awaited.h"
 #include "launcher/core/members.h"
 #include "launcher/core/note.h"
 #include "launcher/core/notice.h"
@@ -52,7 +53,8 @@ static const unsigned allowed[] = {
 static_assert(sizeof allowed / sizeof allowed[0] == JOB_STATE_COUNT, "one row a state");
 
 enum {
-    JOIN_NOTE_MS = 10000,  /* say who is awaited */
+    JOIN_FIRST_MS = 5000,  /* say who is awaited */
+    JOIN_NOTE_MS = 10000,  /* say it again */
     STOP_SLACK_MS = 20000, /* beyond the grace, until a user who wants out gets out */
     ASLEEP_MS = 2000,      /* a tick this late: we did not run, and news is still waiting */
     SIGNAL_INT = 2,        /* Linux */
@@ -71,6 +73,7 @@ struct job {
     enum job_state state;
     uint32_t generation;
     struct members nodes;
+    struct awaited awaited;
     uint32_t nready, nreaped; /* reaped: also lost */
     struct job_rank *ranks;
     uint32_t nranks, nalive;
@@ -118,6 +121,7 @@ void job_free(struct job *j)
     if (!j)
         return;
     members_fini(&j->nodes);
+    awaited_fini(&j->awaited);
     free(j->ranks);
     free(j->addr);
     survey_fini(&j->survey);
@@ -784,7 +788,7 @@ static void on_boot(struct job *j, const struct event *ev)
     j->addr = mem_strdup(ev->u.boot.addr);
     j->port = ev->u.boot.port;
     j->generation_at_ms = ev->now_ms;
-    j->state_deadline_ms = ev->now_ms + JOIN_NOTE_MS;
+    j->state_deadline_ms = ev->now_ms + JOIN_FIRST_MS;
     if (j->opt->timeout_ms)
         j->time_limit_at_ms = ev->now_ms + j->opt->timeout_ms;
     if (j->beat_ms)
@@ -942,8 +946,13 @@ static void on_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
         plan(j, now_ms, fx);
         return;
     }
+    buf_reset(&j->line);
+    awaited_format(&j->awaited, &j->nodes, &j->line);
     if (now_ms < j->join_limit_ms) {
-        note_add(fx, NOTE_NODE_LATE)->number = j->nodes.n - j->nodes.njoined;
+        struct note *note = note_add(fx, NOTE_NODE_LATE);
+        note->number = j->nodes.n - j->nodes.njoined;
+        note->rank = j->nodes.n;
+        note->text = buf_str(&j->line);
         j->state_deadline_ms =
             least(least(now_ms + JOIN_NOTE_MS, j->join_limit_ms), j->last_call_ms);
         return;
@@ -952,9 +961,9 @@ static void on_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
     while (j->nodes.list[node].status != MEMBER_AWAITED)
         node++;
     struct err e;
-    err_set(&e, ERR_UNAVAILABLE, "node %u did not join within %d s; %u of %u nodes are missing",
+    err_set(&e, ERR_UNAVAILABLE, "node %u did not join within %d s; %u of %u nodes are missing%s",
             node, (int)(j->opt->join_timeout_ms / 1000), j->nodes.n - j->nodes.njoined,
-            j->nodes.n);
+            j->nodes.n, buf_str(&j->line));
     lose(j, &j->nodes.list[node], &e, now_ms, fx);
 }
 
@@ -1055,6 +1064,10 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
         if (ev->u.node_failed.node < j->nodes.n)
             lose(j, &j->nodes.list[ev->u.node_failed.node], ev->u.node_failed.err, ev->now_ms,
                  out);
+        return;
+    case EV_NODE_STATE:
+        awaited_set(&j->awaited, j->nodes.n, ev->u.node_state.node, ev->u.node_state.host,
+                    ev->u.node_state.state);
         return;
     case EV_OUTPUT_BLOCKED:
     case EV_OUTPUT_FLOWING:

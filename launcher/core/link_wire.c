@@ -51,6 +51,7 @@ enum {
     LINE_MAX = 16 * 1024,
     TAIL_MAX = 256 * 1024,
     DIR_MAX = 4095,
+    SLOTS_MAX = 32 * 1024, /* all 4096 of a host by number */
     STRING_MAX = 131071, /* the kernel's MAX_ARG_STRLEN without the NUL */
     SIGNAL_MAX = 64,
     ERRNO_MAX = 4095,
@@ -264,6 +265,7 @@ void link_wire_who(const struct wire_who *who, struct buf *out)
     add_u8(out, LINK_WIRE_VERSION);
     add_u8(out, NUMBER_WHO);
     buf_add_u32le(out, who->node);
+    buf_add_u32le(out, who->task);
     add_text(out, who->host, HOST_MAX);
 }
 
@@ -312,6 +314,7 @@ int link_wire_setup(const struct wire_setup *s, struct buf *out, struct err *e)
     buf_add_u32le(&m, s->node);
     add_text(&m, s->host, HOST_MAX);
     add_text(&m, s->dir, DIR_MAX);
+    add_text(&m, s->slots, SLOTS_MAX);
     add_list(&m, s->args, s->nargs);
     add_list(&m, s->env, s->nenv);
     bool is_fit = !m.overflowed;
@@ -556,10 +559,12 @@ static int get_strings(struct reader *r, struct wire_message *m, size_t before, 
 
 static int get_who(struct reader *r, struct wire_who *who)
 {
-    uint64_t node;
-    if (get_number(r, 4, &node, "node") < 0 || get_text(r, HOST_MAX, &who->host, "host") < 0)
+    uint64_t node, task;
+    if (get_number(r, 4, &node, "node") < 0 || get_number(r, 4, &task, "task") < 0
+        || get_text(r, HOST_MAX, &who->host, "host") < 0)
         return -1;
     who->node = (uint32_t)node;
+    who->task = (uint32_t)task;
     return 0;
 }
 
@@ -569,6 +574,7 @@ static int get_setup(struct reader *r, struct wire_message *m)
     uint64_t node;
     if (get_number(r, 4, &node, "node") < 0 || get_text(r, HOST_MAX, &s->host, "host") < 0
         || get_text(r, DIR_MAX, &s->dir, "directory") < 0
+        || get_text(r, SLOTS_MAX, &s->slots, "slots") < 0
         || get_strings(r, m, 0, &s->nargs, false, "arguments") < 0
         || get_strings(r, m, s->nargs + 1, &s->nenv, true, "environment") < 0)
         return -1;

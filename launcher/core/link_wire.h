@@ -35,10 +35,14 @@ enum wire_kind {
     WIRE_KIND_OUTPUT, /* up */
 };
 
+enum { WIRE_NONE = UINT32_MAX };
+
 /* Which one it is. */
 struct wire_who {
-    uint32_t node;    /* its place in the list of hosts, from its boot record */
-    const char *host; /* as it calls itself */
+    uint32_t node;    /* its place in the list of hosts, from its boot record; WIRE_NONE: the
+                       * command that started it did so for several, see the others */
+    uint32_t task;    /* its number among those, of one a node; WIRE_NONE = not known */
+    const char *host; /* as the engine calls it, else as it calls itself */
 };
 
 /* What a node has to know before its machine can begin. */
@@ -46,6 +50,7 @@ struct wire_setup {
     uint32_t node;           /* its index */
     const char *host;        /* what it is called in reports; "" = its own name */
     const char *dir;         /* working directory */
+    const char *slots;       /* which take part, as host_slots_format; "" = all */
     const char *const *args; /* the command line, NULL-terminated */
     size_t nargs;
     const char *const *env; /* "NAME=value" each, NULL-terminated */

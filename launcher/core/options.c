@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/engine_detect.h"
 #include "launcher/core/notice.h"
 #include "launcher/core/placement.h"
 #include "launcher/core/prefix.h"
@@ -192,10 +193,11 @@ static int add_text(struct text_list *list, const char *where, const char *text,
 
 static int set_node_rank(int32_t *at, const char *where, const char *text, struct err *e)
 {
-    uint64_t v;
-    if (str_parse_u64(str_from(text), 0, NODES_MAX - 1, &v) < 0)
-        return bad_value(e, where, text, "the place of a node: 0, 1, ...");
-    *at = (int32_t)v;
+    uint64_t v = 0;
+    bool is_auto = strcmp(text, "auto") == 0;
+    if (!is_auto && str_parse_u64(str_from(text), 0, NODES_MAX - 1, &v) < 0)
+        return bad_value(e, where, text, "the place of a node, 0, 1, ..., or auto");
+    *at = is_auto ? NODE_RANK_AUTO : (int32_t)v;
     return 0;
 }
 
@@ -282,6 +284,10 @@ static int set_value(struct options *opt, const struct row *row, const char *whe
         return set_nnodes(at, where, text, e);
     case VALUE_NODE_RANK:
         return set_node_rank(at, where, text, e);
+    case VALUE_ENGINE:
+        return launch_parse(str_from(text), at) < 0
+                   ? bad_value(e, where, text, "auto, ssh, slurm, mpi or manual")
+                   : 0;
     case VALUE_LIST:
         return add_text(at, where, text, e);
     }
@@ -490,10 +496,19 @@ static int check_hosts(const struct options *opt, struct err *e)
     return 0;
 }
 
-/* Nodes have to find each other. */
-static int check_nodes(const struct options *opt, struct err *e)
+/* An allocation of Slurm's has nodes, too: see engine_choose. */
+static bool has_allocation(const struct options *opt, const char *const *environment)
 {
-    if (opt->nnodes_max > 1 && !opt->rdzv_endpoint && !options_has_hosts(opt))
+    struct engine_view view;
+    engine_detect(environment, 0, &view);
+    return view.in_allocation && opt->engine != LAUNCH_MANUAL;
+}
+
+/* Nodes have to find each other. */
+static int check_nodes(const struct options *opt, const char *const *environment, struct err *e)
+{
+    if (opt->nnodes_max > 1 && !opt->rdzv_endpoint && !options_has_hosts(opt)
+        && !has_allocation(opt, environment))
         return err_set(e, ERR_USAGE,
                        "--nnodes %u: the nodes meet at --rdzv-endpoint HOST:PORT, the same on "
                        "each of them; or muster starts them: --hostfile FILE",
@@ -512,7 +527,8 @@ static int check_wrap(const struct options *opt, struct err *e)
     return err_set(e, ERR_USAGE, "--wrap-ranks needs the words to put first: --wrap TEXT");
 }
 
-static int check_command(enum option_command command, const struct options *opt, struct err *e)
+static int check_command(enum option_command command, const struct options *opt,
+                         const char *const *environment, struct err *e)
 {
     switch (command) {
     case OPTIONS_RUN:
@@ -534,7 +550,7 @@ static int check_command(enum option_command command, const struct options *opt,
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
                        command == OPTIONS_PLAN ? "plan" : "run");
-    return check_hosts(opt, e) < 0 || check_nodes(opt, e) < 0 || check_logs(opt, e) < 0
+    return check_hosts(opt, e) < 0 || check_nodes(opt, environment, e) < 0 || check_logs(opt, e) < 0
                ? -1
                : check_wrap(opt, e);
 }
@@ -554,7 +570,7 @@ void options_init(struct options *opt)
         .restart_delay_max_ms = RESTART_DELAY_MAX_MS,
         .nnodes_min = 1,
         .nnodes_max = 1,
-        .node_rank = -1,
+        .node_rank = NODE_RANK_NOT_GIVEN,
         .join_timeout_ms = 600000,
         .last_call_ms = 30000,
         .beat_ms = 2000,
@@ -579,7 +595,7 @@ int options_parse_command(enum option_command command, char *const *args,
     opt->program = *args ? args : NULL;
     if (!opt->is_help && options_parse_environment(environment, true, opt, e) < 0)
         return -1;
-    return opt->is_help ? 0 : check_command(command, opt, e);
+    return opt->is_help ? 0 : check_command(command, opt, environment, e);
 }
 
 bool options_has_endpoint(const struct options *opt)
@@ -677,6 +693,11 @@ void options_value_format(const struct options *opt, enum option_id id, struct b
     case VALUE_NODE_RANK:
         if (*(const int32_t *)at >= 0)
             number_format((uint64_t) * (const int32_t *)at, true, out);
+        else if (*(const int32_t *)at == NODE_RANK_AUTO)
+            buf_adds(out, "auto");
+        return;
+    case VALUE_ENGINE:
+        buf_adds(out, launch_name(*(const enum launch *)at));
         return;
     case VALUE_MPI:
         buf_adds(out, mpi_mode_name(*(const enum mpi_mode *)at));

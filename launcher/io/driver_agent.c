@@ -150,7 +150,8 @@ static void say_who(struct driver_agent *d)
 {
     char host[HOST_NAME_MAX + 1] = "";
     gethostname(host, sizeof host - 1);
-    const struct wire_who who = {d->agent->node, host};
+    const struct wire_who who = {d->agent->node, d->agent->task,
+                                 d->agent->name ? d->agent->name : host};
     buf_reset(&d->bytes);
     link_wire_who(&who, &d->bytes);
     link_send(d->link, (struct str){d->bytes.data, d->bytes.len});
@@ -196,7 +197,7 @@ static void on_setup(struct driver_agent *d, const struct wire_setup *setup)
 static void on_message_frame(struct driver_agent *d, const struct frame *frame)
 {
     if (frame->type == FRAME_BYE) {
-        end_with(d, frame->u.bye.status);
+        end_with(d, d->agent->opt ? frame->u.bye.status : 0);
         d->words = d->words ? d->words : mem_strdup(frame->u.bye.text);
     } else if (frame->type == FRAME_REFUSED) {
         end_with(d, err_exit_status(frame->u.refused.err->code));
@@ -269,6 +270,14 @@ static void settle(void *ctx)
         close_all(d);
 }
 
+static void on_try(void *ctx, struct link *link, size_t candidate, const struct err *why)
+{
+    const struct driver_agent *d = ctx;
+    (void)link;
+    if (d->agent->on_try)
+        d->agent->on_try(&d->agent->heads[candidate], why);
+}
+
 static struct link *dial(struct driver_agent *d, struct err *e)
 {
     struct link_options options = link_options_default();
@@ -277,6 +286,7 @@ static struct link *dial(struct driver_agent *d, struct err *e)
     options.on_drained = on_drained;
     options.ctx = d;
     options.on_open = on_open;
+    options.on_try = on_try;
     options.on_frame = on_frame;
     options.on_closed = on_closed;
     return link_dial(&d->loop, d->agent->heads, d->agent->nheads, &options, e);

@@ -15,9 +15,9 @@
 #include "launcher/io/descriptors.h"
 #include "launcher/io/driver_node.h"
 #include "launcher/io/head_links.h"
+#include "launcher/io/head_remotes.h"
 #include "launcher/io/pump.h"
 #include "launcher/io/remote_output.h"
-#include "launcher/io/remotes.h"
 #include "launcher/io/say.h"
 #include "launcher/io/events.h"
 #include "launcher/io/signals.h"
@@ -34,14 +34,13 @@ struct driver_head {
     struct job *job;
     struct events *events;     /* NULL = nobody asked */
     struct driver_node *local; /* the node of this process: link 0; NULL = all are elsewhere */
-    struct remotes *remotes;   /* who starts those; NULL = they come by themselves */
+    struct head_remotes *remotes; /* who starts those; NULL = they come by themselves */
     struct remote_output *output; /* of those; NULL likewise */
     const struct options *opt;
     const struct head_net *net; /* NULL: there is no other */
     struct head_links *links;   /* NULL likewise */
     struct netif_list netifs;
     struct buf words; /* about the end, for the nodes */
-    struct err err;   /* referenced by an event */
     struct event_queue queue;
     struct effects effects;
     bool must_suspend;
@@ -62,6 +61,8 @@ static void on_timer(uv_timer_t *timer)
     struct event ev = {.type = EV_TICK};
     if (d->output)
         remote_output_tick(d->output, now_ms());
+    if (d->remotes)
+        head_remotes_tick(d->remotes, now_ms());
     if (job_deadline(d->job) <= now_ms())
         post(d, &ev);
 }
@@ -108,17 +109,20 @@ static void on_remote_failed(void *ctx, uint32_t node, const struct err *why)
     post(ctx, &ev);
 }
 
+static void on_remote_state(void *ctx, uint32_t node, const char *host, const char *state)
+{
+    struct event ev = {.type = EV_NODE_STATE};
+    ev.u.node_state.node = node;
+    ev.u.node_state.host = host;
+    ev.u.node_state.state = state;
+    post(ctx, &ev);
+}
+
 static int setup_node(void *ctx, uint32_t link, const struct wire_who *who, struct buf *out)
 {
     struct driver_head *d = ctx;
-    struct err e;
     (void)link;
-    if (spread_setup(d->net->spread, who->node, out, &e) < 0) {
-        log_error("link", "%s: %s", who->host, e.text);
-        return -1;
-    }
-    remotes_linked(d->remotes, who->node);
-    return 0;
+    return d->remotes ? head_remotes_setup(d->remotes, who, out) : -1;
 }
 
 static void on_output(void *ctx, uint32_t link, const struct wire_output *output)
@@ -195,7 +199,7 @@ static void all_closed(struct driver_head *d)
         remote_output_close(d->output);
     d->output = NULL;
     if (d->remotes)
-        remotes_close(d->remotes);
+        head_remotes_close(d->remotes);
     d->remotes = NULL;
     if (d->links)
         head_links_close(d->links);
@@ -313,8 +317,10 @@ static void settle(void *ctx)
     if (d->links)
         head_links_settle(d->links);
     uint64_t deadline = job_deadline(d->job), now = now_ms(),
-             shown = d->output ? remote_output_deadline(d->output) : UINT64_MAX;
+             shown = d->output ? remote_output_deadline(d->output) : UINT64_MAX,
+             failed = d->remotes ? head_remotes_deadline(d->remotes) : UINT64_MAX;
     deadline = shown < deadline ? shown : deadline;
+    deadline = failed < deadline ? failed : deadline;
     if (job_done(d->job))
         return;
     if (deadline == UINT64_MAX)
@@ -376,19 +382,15 @@ static void start_local(struct driver_head *d, const struct facts *facts,
     d->local = driver_node_new(&d->loop, &d->pump, opt, facts, &place, nofile, &up);
 }
 
-/* One that cannot be added is as one that cannot be started. */
 static void start_remotes(struct driver_head *d, const struct facts *facts,
                           const struct rlimit *nofile)
 {
-    const struct remotes_events events = {d, on_remote_failed};
+    const struct head_remotes_events events = {d, on_remote_failed, on_remote_state};
     const struct output_events output = {
         .ctx = d, .on_blocked = on_output_blocked, .on_reader_gone = on_reader_gone};
-    d->remotes = remotes_new(&d->loop, nofile, &events);
+    d->remotes = head_remotes_new(&d->loop, d->net->spread, nofile, &events);
     d->output = remote_output_new(&d->loop, d->opt, facts, &output);
-    if (spread_add(d->net->spread, port_number(d->port), d->remotes, &d->err) < 0)
-        on_remote_failed(d, 0, &d->err);
-    else
-        remotes_start(d->remotes);
+    head_remotes_start(d->remotes, port_number(d->port));
 }
 
 int driver_head_plan(struct job *job, const struct options *opt, const struct facts *facts,
