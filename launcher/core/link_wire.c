@@ -7,7 +7,13 @@
 #include "base/mem.h"
 
 /* On the wire; never given to anything else. */
-enum { NUMBER_SETUP = 64, NUMBER_OUTPUT = 65, NUMBER_WHO = 66 };
+enum {
+    NUMBER_SETUP = 64,
+    NUMBER_OUTPUT = 65,
+    NUMBER_WHO = 66,
+    NUMBER_MORE = 67,
+    NUMBER_INPUT = 68
+};
 
 static const unsigned char numbers[] = {
     [FRAME_HELLO] = 1,      [FRAME_PLAN] = 2,    [FRAME_READY] = 3,   [FRAME_REFUSED] = 4,
@@ -269,6 +275,20 @@ void link_wire_who(const struct wire_who *who, struct buf *out)
     add_text(out, who->host, HOST_MAX);
 }
 
+void link_wire_more(struct buf *out)
+{
+    add_u8(out, LINK_WIRE_VERSION);
+    add_u8(out, NUMBER_MORE);
+}
+
+void link_wire_input(struct str bytes, struct buf *out)
+{
+    assert(bytes.n <= LINK_WIRE_OUTPUT_MAX);
+    add_u8(out, LINK_WIRE_VERSION);
+    add_u8(out, NUMBER_INPUT);
+    buf_add(out, bytes.p, bytes.n);
+}
+
 static int check_text(const char *what, const char *s, size_t max, struct err *e)
 {
     size_t n = strlen(s);
@@ -521,6 +541,15 @@ static int get_output(struct reader *r, struct wire_output *output)
     return 0;
 }
 
+static int get_input(struct reader *r, struct str *input)
+{
+    if (r->in.n > LINK_WIRE_OUTPUT_MAX)
+        return bad(r, "input", "is too long");
+    *input = r->in;
+    r->in = (struct str){r->in.p + r->in.n, 0};
+    return 0;
+}
+
 /* How many strings, without more than the rest of the input could hold. */
 static int get_count(struct reader *r, size_t *n, const char *what)
 {
@@ -607,6 +636,12 @@ static int get_message(struct reader *r, struct wire_message *m)
     case NUMBER_OUTPUT:
         m->kind = WIRE_KIND_OUTPUT;
         return get_output(r, &m->u.output);
+    case NUMBER_MORE:
+        m->kind = WIRE_KIND_MORE;
+        return 0;
+    case NUMBER_INPUT:
+        m->kind = WIRE_KIND_INPUT;
+        return get_input(r, &m->u.input);
     default:
         return get_frame(r, number, m);
     }

@@ -12,8 +12,10 @@
 #include "base/mem.h"
 #include "launcher/core/note.h"
 #include "launcher/core/report.h"
+#include "launcher/core/streams.h"
 #include "launcher/io/descriptors.h"
 #include "launcher/io/driver_node.h"
+#include "launcher/io/head_input.h"
 #include "launcher/io/head_links.h"
 #include "launcher/io/head_remotes.h"
 #include "launcher/io/pump.h"
@@ -36,6 +38,7 @@ struct driver_head {
     struct driver_node *local; /* the node of this process: link 0; NULL = all are elsewhere */
     struct head_remotes *remotes; /* who starts those; NULL = they come by themselves */
     struct remote_output *output; /* of those; NULL likewise */
+    struct head_input *input;     /* for those; NULL likewise */
     const struct options *opt;
     const struct head_net *net; /* NULL: there is no other */
     struct head_links *links;   /* NULL likewise */
@@ -139,6 +142,20 @@ static void on_output(void *ctx, uint32_t link, const struct wire_output *output
         head_links_pause(d->links, true);
 }
 
+static void on_more(void *ctx, uint32_t link)
+{
+    const struct driver_head *d = ctx;
+    if (d->input)
+        head_input_more(d->input, link);
+}
+
+static void send_input(void *ctx, uint32_t link, struct str bytes)
+{
+    const struct driver_head *d = ctx;
+    if (d->links)
+        head_links_send_input(d->links, link, bytes);
+}
+
 static void on_output_blocked(void *ctx, bool is_blocked)
 {
     struct driver_head *d = ctx;
@@ -200,6 +217,7 @@ static void all_closed(struct driver_head *d)
     d->output = NULL;
     if (d->remotes)
         head_remotes_close(d->remotes);
+    head_input_close(d->input);
     d->remotes = NULL;
     if (d->links)
         head_links_close(d->links);
@@ -363,6 +381,7 @@ static int open_links(struct driver_head *d, struct err *e)
     if (d->net->spread) {
         events.setup = setup_node;
         events.on_output = on_output;
+        events.on_more = on_more;
     }
     if (netif_list(&d->netifs, e) < 0)
         return -1;
@@ -388,8 +407,14 @@ static void start_remotes(struct driver_head *d, const struct facts *facts,
     const struct head_remotes_events events = {d, on_remote_failed, on_remote_state};
     const struct output_events output = {
         .ctx = d, .on_blocked = on_output_blocked, .on_reader_gone = on_reader_gone};
+    struct err e;
     d->remotes = head_remotes_new(&d->loop, d->net->spread, nofile, &events);
     d->output = remote_output_new(&d->loop, d->opt, facts, &output);
+    d->input = head_input_new(
+        &d->loop, streams_is_input_shared(d->opt) ? spread_nodes(d->net->spread) : 1, d,
+        send_input, &e);
+    if (!d->input)
+        log_warn("stdin", "%s", e.text);
     head_remotes_start(d->remotes, port_number(d->port));
 }
 
@@ -443,6 +468,7 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     effects_fini(&d->effects);
     netif_fini(&d->netifs);
     buf_fini(&d->words);
+    head_input_free(d->input);
     free(d);
     return 0;
 }

@@ -308,7 +308,7 @@ static int prepare_input(struct driver_node *d, const struct node_plan *plan, st
     if (d->terminal)
         sigaddset(&d->spawn.changed, SIGTTOU);
     else if (streams_is_input_shared(d->opt) && !d->fan)
-        d->fan = stdin_fan_new(d->watches, STDIN_FILENO);
+        d->fan = stdin_fan_new(d->watches, d->up.input);
     if (d->fan)
         stdin_fan_begin(d->fan, plan->order.nworkers);
     return 0;
@@ -432,7 +432,7 @@ static int open_input(struct driver_node *d, const struct worker_plan *w, int *i
     if (d->fan)
         return stdin_fan_add(d->fan, w->local_rank, in, e);
     if (streams_reads_input(d->opt, w->rank))
-        *in = STDIN_FILENO;
+        *in = d->up.input;
     return 0;
 }
 
@@ -444,7 +444,7 @@ static void lend_terminal(const struct driver_node *d, struct spawn *s)
 
 static void close_input(const struct driver_node *d, int in)
 {
-    if (in > STDERR_FILENO && in != d->dev_null)
+    if (in > STDERR_FILENO && in != d->dev_null && in != d->up.input)
         close(in);
 }
 

@@ -315,27 +315,42 @@ static void on_marker(struct remote *m)
         close_pipe(&m->in);
 }
 
+/* Its line "muster-agent PROTOCOL TOKEN VERSION" as words, once it is there whole. What comes
+ * before is noise, with any bytes. */
+static bool find_marker(const struct remote *m, struct str *protocol, struct str *version)
+{
+    static const char begin[] = "\nmuster-agent ";
+    struct str rest = {m->said.data, m->said.len}, token;
+    char *at;
+    while (rest.n && (at = memmem(rest.p, rest.n, begin, sizeof begin - 1))) {
+        size_t skipped = (size_t)(at - rest.p) + sizeof begin - 1;
+        rest = (struct str){rest.p + skipped, rest.n - skipped};
+        char *end = memchr(rest.p, '\n', rest.n);
+        struct str line = {rest.p, end ? (size_t)(end - rest.p) : 0};
+        if (end && str_split(&line, ' ', protocol) && str_split(&line, ' ', &token)
+            && str_eq(token, m->token)) {
+            *version = line;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void look_for_marker(struct remote *m)
 {
-    char marker[64];
-    snprintf(marker, sizeof marker, "\nmuster-agent 1 %s ", m->token);
-    buf_addc(&m->said, '\0');
-    m->said.len--;
-    char *at = strstr(m->said.data, marker), *end = at ? strchr(at + 1, '\n') : NULL;
-    if (!end)
+    struct str protocol, version;
+    if (!find_marker(m, &protocol, &version))
         return;
-    const char *version = at + strlen(marker);
-    if ((size_t)(end - version) != strlen(MUSTER_VERSION)
-        || strncmp(version, MUSTER_VERSION, strlen(MUSTER_VERSION)) != 0) {
+    if (!str_eq(version, MUSTER_VERSION) || !str_eq(protocol, "1")) {
         err_set(&m->why, ERR_UNAVAILABLE,
-                "its muster has version %.*s, this one %s (--remote-muster)",
-                (int)(end - version), version, MUSTER_VERSION);
+                "its muster has version %.*s (protocol %.*s), this one %s (1); --remote-muster",
+                STR_ARG(version), STR_ARG(protocol), MUSTER_VERSION);
         fail(m);
         close_pipe(&m->in);
         login_over(m);
         return;
     }
-    buf_consume(&m->said, (size_t)(end + 1 - m->said.data));
+    buf_consume(&m->said, (size_t)(version.p + version.n + 1 - m->said.data));
     on_marker(m);
 }
 

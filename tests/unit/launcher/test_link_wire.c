@@ -443,6 +443,36 @@ static void output_comes_back(void **state)
     buf_fini(&b);
 }
 
+/* ---- input */
+
+static void input_comes_back(void **state)
+{
+    static const char bytes[] = "a\0b\xff";
+    struct wire_message m;
+    struct buf b;
+    struct err e;
+    (void)state;
+    buf_init(&b, 0);
+    link_wire_more(&b);
+    assert_int_equal(link_wire_decode((struct str){b.data, b.len}, &m, &e), 0);
+    assert_int_equal(m.kind, WIRE_KIND_MORE);
+    buf_addc(&b, 'x');
+    expect_bad(&b, "is followed by more");
+    buf_reset(&b);
+    link_wire_input((struct str){bytes, sizeof bytes}, &b);
+    assert_int_equal(link_wire_decode((struct str){b.data, b.len}, &m, &e), 0);
+    assert_int_equal(m.kind, WIRE_KIND_INPUT);
+    assert_int_equal(m.u.input.n, sizeof bytes);
+    assert_memory_equal(m.u.input.p, bytes, sizeof bytes);
+    assert_int_equal(link_wire_decode((struct str){b.data, 2}, &m, &e), 0); /* the end */
+    assert_int_equal(m.u.input.n, 0);
+    char *much = calloc(1, LINK_WIRE_OUTPUT_MAX);
+    buf_add(&b, much, LINK_WIRE_OUTPUT_MAX);
+    expect_bad(&b, "input: is too long");
+    free(much);
+    buf_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +487,7 @@ int main(void)
         cmocka_unit_test(setups_that_cannot_travel),
         cmocka_unit_test(setups_that_are_none),
         cmocka_unit_test(output_comes_back),
+        cmocka_unit_test(input_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
