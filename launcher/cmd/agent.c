@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "launcher/cmd/cmd.h"
 #include "launcher/core/boot_parse.h"
+#include "launcher/core/engine_detect.h"
+#include "launcher/core/link_wire.h"
 #include "launcher/io/driver_agent.h"
 
 enum { READ_SIZE = 4096 };
@@ -68,6 +70,24 @@ static int read_record(int fd, struct boot_record *out, struct err *e)
     return rc;
 }
 
+/* To the head, over the command that has started us. */
+static void say_try(const struct addr *head, const struct err *why)
+{
+    (void)head; /* the reason begins with it */
+    printf("try %s\n", why->text);
+    fflush(stdout);
+}
+
+/* One of many that a single command has started: what the engine says of us. */
+static void see_engine(struct agent *agent)
+{
+    struct engine_view view;
+    engine_detect((const char *const *)environ, getpid(), &view);
+    agent->name = view.node_name;
+    if (view.node != ENGINE_UNKNOWN)
+        agent->task = (uint32_t)view.node;
+}
+
 static int run(const struct boot_record *boot, int lifeline)
 {
     struct err e;
@@ -79,11 +99,15 @@ static int run(const struct boot_record *boot, int lifeline)
     struct link_key *key = link_key_from_secret(boot->secret, boot->job, &e);
     if (!key)
         return cmd_fail(&e);
-    const struct agent agent = {.key = key,
-                                .heads = heads,
-                                .nheads = boot->naddresses,
-                                .node = (uint32_t)(boot->node < 0 ? 0 : boot->node),
-                                .lifeline = lifeline};
+    struct agent agent = {.key = key,
+                          .heads = heads,
+                          .nheads = boot->naddresses,
+                          .node = boot->node < 0 ? WIRE_NONE : (uint32_t)boot->node,
+                          .task = WIRE_NONE,
+                          .on_try = lifeline < 0 ? NULL : say_try,
+                          .lifeline = lifeline};
+    if (boot->node < 0)
+        see_engine(&agent);
     int status = driver_agent_run(&agent);
     link_key_free(key);
     return status;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "launcher/cmd/cmd.h"
+#include "launcher/cmd/engines.h"
 #include "launcher/cmd/meet.h"
 #include "launcher/core/junit.h"
 #include "launcher/core/node_plan.h"
@@ -104,12 +105,12 @@ static void say_lines(const struct buf *text)
 }
 
 /* On the hosts of a list. */
-static int spread_out(const struct options *opt, const struct facts *facts, char *const *args,
-                      int *status, struct err *e)
+static int spread_out(struct options *opt, const struct engine_found *found,
+                      const struct facts *facts, char *const *args, int *status, struct err *e)
 {
     struct buf text;
     buf_init(&text, 0);
-    struct spread *spread = spread_new(opt, args, &text, e);
+    struct spread *spread = spread_new(opt, found, args, &text, e);
     if (text.len) { /* the whole message, with the place */
         say_lines(&text);
         *status = err_exit_status(e->code);
@@ -118,6 +119,7 @@ static int spread_out(const struct options *opt, const struct facts *facts, char
     buf_fini(&text);
     if (!spread)
         return rc;
+    opt->nnodes_min = spread_nodes(spread); /* the job begins with all of them */
     const struct head_net net = {.listen = "",
                                  .reach = spread_reach(spread),
                                  .key = spread_key(spread),
@@ -127,6 +129,25 @@ static int spread_out(const struct options *opt, const struct facts *facts, char
     rc = run_job(opt, facts, &net, status, e);
     spread_free(spread);
     return rc;
+}
+
+static int run_where(struct options *opt, const struct engine_found *found,
+                     const struct facts *facts, char *const *args, int *status, struct err *e)
+{
+    switch (found->launch) {
+    case START_SSH:
+    case START_SLURM:
+    case START_MPI:
+        return spread_out(opt, found, facts, args, status, e);
+    case START_MANUAL:
+        return meet(opt, facts, run_job, status, e);
+    case START_LOCAL:
+        return run_job(opt, facts, NULL, status, e);
+    case START_AUTO:
+    case START_COUNT:
+        break;
+    }
+    return err_set(e, ERR_INTERNAL, "nobody knows how to start this job");
 }
 
 int cmd_run_job(struct options *opt, char *const *args)
@@ -142,12 +163,13 @@ int cmd_run_job(struct options *opt, char *const *args)
             return cmd_fail_early(opt, &e);
         opt->job_id = options_has_endpoint(opt) ? "none" : id; /* torchrun's word */
     }
+    struct engine_found found;
+    if (engines_find(opt, &found, &e) < 0)
+        return cmd_fail_early(opt, &e);
     if (facts_gather(node_plan_needs_gpus(opt), &facts, &e) < 0)
         return cmd_fail_early(opt, &e);
     facts_gather_topology(opt->cpu_bind, &facts);
-    int status, rc = options_has_hosts(opt)      ? spread_out(opt, &facts, args, &status, &e)
-                     : options_has_endpoint(opt) ? meet(opt, &facts, run_job, &status, &e)
-                                                 : run_job(opt, &facts, NULL, &status, &e);
+    int status, rc = run_where(opt, &found, &facts, args, &status, &e);
     facts_release(&facts);
     if (rc < 0)
         status = cmd_fail_early(opt, &e);

@@ -188,11 +188,58 @@ static bool is_alone_here(const struct engine_view *view)
     return view->node_name && strcmp(view->node_name, view->nodelist) == 0;
 }
 
-int engine_choose(const struct engine_view *view, bool has_hosts, bool has_endpoint,
-                  uint32_t nnodes, enum launch *out, struct err *e)
+static int refuse_request(enum engine_start launch, const char *why, struct err *e)
 {
-    if (has_endpoint) {
-        *out = LAUNCH_MANUAL;
+    return err_set(e, ERR_USAGE, "--engine %s: %s", engine_start_name(launch), why);
+}
+
+/* What was asked for by name has to be possible. */
+static int check_request(const struct engine_view *view, const struct engine_request *r,
+                         struct err *e)
+{
+    bool has_nodes = r->has_hosts || view->in_allocation;
+    bool starts = r->launch == START_SSH || r->launch == START_SLURM || r->launch == START_MPI;
+    if (starts && r->has_endpoint)
+        return refuse_request(r->launch,
+                              "muster starts the nodes itself; --rdzv-endpoint is for nodes "
+                              "that are started one by one",
+                              e);
+    if (r->launch == START_SLURM && !view->in_allocation)
+        return refuse_request(r->launch,
+                              "this is no Slurm allocation; start muster under salloc, or in a "
+                              "script for sbatch",
+                              e);
+    if (starts && !has_nodes)
+        return refuse_request(r->launch, "on which hosts? --hostfile FILE or --hosts LIST", e);
+    if (r->launch == START_MANUAL && r->has_hosts)
+        return refuse_request(r->launch,
+                              "nobody starts the hosts of a list then; leave the list out, or "
+                              "--engine",
+                              e);
+    if (r->launch == START_MANUAL && !r->has_endpoint && r->nnodes > 1)
+        return refuse_request(r->launch, "the nodes meet at --rdzv-endpoint HOST:PORT", e);
+    return 0;
+}
+
+static enum engine_start choose(const struct engine_view *view, const struct engine_request *r)
+{
+    if (r->launch != START_AUTO && r->launch != START_MANUAL)
+        return r->launch;
+    if (r->launch == START_AUTO && view->in_allocation
+        && (r->has_hosts || !is_alone_here(view)))
+        return START_SLURM;
+    if (r->has_hosts)
+        return START_SSH;
+    return r->nnodes > 1 ? START_MANUAL : START_LOCAL;
+}
+
+int engine_choose(const struct engine_view *view, const struct engine_request *request,
+                  enum engine_start *out, struct err *e)
+{
+    if (check_request(view, request, e) < 0)
+        return -1;
+    if (request->has_endpoint) {
+        *out = START_MANUAL;
         return 0;
     }
     if (view->engine != ENGINE_NONE && view->ntasks > 1)
@@ -202,12 +249,7 @@ int engine_choose(const struct engine_view *view, bool has_hosts, bool has_endpo
             "once (under Slurm in the batch script, without srun), or give all of "
             "them the same --rdzv-endpoint HOST:PORT",
             engine_name(view->engine), (long long)view->ntasks);
-    if (view->in_allocation && (has_hosts || !is_alone_here(view)))
-        *out = LAUNCH_SLURM;
-    else if (has_hosts)
-        *out = LAUNCH_SSH;
-    else
-        *out = nnodes > 1 ? LAUNCH_MANUAL : LAUNCH_LOCAL;
+    *out = choose(view, request);
     return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "launcher/core/host_list.h"
+#include "launcher/core/engine_start.h"
 
 /* Who started this process as one of its tasks. */
 enum engine {
@@ -55,13 +56,17 @@ const char *engine_name(enum engine engine);
 /* Appends one line without its end that says what was found; nothing if that was nothing. */
 void engine_format(const struct engine_view *view, struct buf *out);
 
-/* How agents are started. */
-enum launch { LAUNCH_LOCAL, LAUNCH_SSH, LAUNCH_SLURM, LAUNCH_MANUAL };
+struct engine_request {
+    enum engine_start launch; /* --engine */
+    bool has_hosts;           /* --hosts or --hostfile */
+    bool has_endpoint;        /* --rdzv-endpoint */
+    uint32_t nnodes;
+};
 
-/* --engine auto. has_hosts: --hosts or --hostfile; has_endpoint: --rdzv-endpoint. ERR_USAGE
- * where each of several tasks would start a whole job. */
-int engine_choose(const struct engine_view *view, bool has_hosts, bool has_endpoint,
-                  uint32_t nnodes, enum launch *out, struct err *e);
+/* How the nodes are started; never START_AUTO. ERR_USAGE where each of several tasks would
+ * start a whole job, and where what was asked for cannot be had here. */
+int engine_choose(const struct engine_view *view, const struct engine_request *request,
+                  enum engine_start *out, struct err *e);
 
 /* ERR_USAGE if the engine has several tasks on this node and each would start several workers.
  * nproc: -n, 0 = not given. */

@@ -187,6 +187,7 @@ struct frame {
     X(STORE_READY, head)                                                                       \
     X(NODE_LOST, head)                                                                         \
     X(NODE_FAILED, head)                                                                       \
+    X(NODE_STATE, head)                                                                        \
     X(LINK_LOST, node)                                                                         \
     X(PREPARED, node)                                                                          \
     X(PREPARE_FAILED, node)                                                                    \
@@ -237,6 +238,10 @@ struct event {
             uint32_t node; /* its place in the list of hosts */
             const struct err *err;
         } node_failed; /* it could not be started */
+        struct {
+            uint32_t node; /* likewise */
+            const char *host, *state;
+        } node_state; /* how far it is, for people: "ssh refused, trying again" */
         struct {
             const struct err *err;
         } prepare_failed;

@@ -73,6 +73,7 @@ void job_free(struct job *j)
     if (!j)
         return;
     members_fini(&j->nodes);
+    awaited_fini(&j->awaited);
     free(j->ranks);
     free(j->addr);
     survey_fini(&j->survey);
@@ -270,7 +271,7 @@ static void on_boot(struct job *j, const struct event *ev)
     j->addr = mem_strdup(ev->u.boot.addr);
     j->port = ev->u.boot.port;
     j->generation_at_ms = ev->now_ms;
-    j->state_deadline_ms = ev->now_ms + JOB_JOIN_NOTE_MS;
+    j->state_deadline_ms = ev->now_ms + JOB_JOIN_FIRST_MS;
     if (j->opt->timeout_ms)
         j->time_limit_at_ms = ev->now_ms + j->opt->timeout_ms;
     if (j->beat_ms)
@@ -388,6 +389,10 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
         if (ev->u.node_failed.node < j->nodes.n)
             job_leave_lose(j, &j->nodes.list[ev->u.node_failed.node], ev->u.node_failed.err,
                            ev->now_ms, out);
+        return;
+    case EV_NODE_STATE:
+        awaited_set(&j->awaited, j->nodes.n, ev->u.node_state.node, ev->u.node_state.host,
+                    ev->u.node_state.state);
         return;
     case EV_OUTPUT_BLOCKED:
     case EV_OUTPUT_FLOWING:

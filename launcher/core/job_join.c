@@ -143,8 +143,13 @@ void job_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
         plan(j, now_ms, fx);
         return;
     }
+    buf_reset(&j->line);
+    awaited_format(&j->awaited, &j->nodes, &j->line);
     if (now_ms < j->join_limit_ms) {
-        note_add(fx, NOTE_NODE_LATE)->number = j->nodes.n - j->nodes.njoined;
+        struct note *note = note_add(fx, NOTE_NODE_LATE);
+        note->number = j->nodes.n - j->nodes.njoined;
+        note->rank = j->nodes.n;
+        note->text = buf_str(&j->line);
         j->state_deadline_ms =
             job_least(job_least(now_ms + JOB_JOIN_NOTE_MS, j->join_limit_ms), j->last_call_ms);
         return;
@@ -153,9 +158,10 @@ void job_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
     while (j->nodes.list[node].status != MEMBER_AWAITED)
         node++;
     struct err e;
-    err_set(&e, ERR_UNAVAILABLE, "node %u did not join within %d s; %u of %u nodes are missing",
-            node, (int)(j->opt->join_timeout_ms / 1000), j->nodes.n - j->nodes.njoined,
-            j->nodes.n);
+    err_set(&e, ERR_UNAVAILABLE,
+            "node %u did not join within %d s; %u of %u nodes are missing%s", node,
+            (int)(j->opt->join_timeout_ms / 1000), j->nodes.n - j->nodes.njoined, j->nodes.n,
+            buf_str(&j->line));
     job_leave_lose(j, &j->nodes.list[node], &e, now_ms, fx);
 }
 

@@ -8,6 +8,7 @@
 #define MUSTER_LAUNCHER_CORE_JOB_STATE_H
 
 #include "launcher/core/job.h"
+#include "launcher/core/awaited.h"
 #include "launcher/core/members.h"
 #include "launcher/core/notice.h"
 #include "launcher/core/restart.h"
@@ -27,7 +28,8 @@ enum job_state {
 };
 
 enum {
-    JOB_JOIN_NOTE_MS = 10000,  /* say who is awaited */
+    JOB_JOIN_FIRST_MS = 5000,  /* say who is awaited */
+    JOB_JOIN_NOTE_MS = 10000,  /* say it again */
     JOB_STOP_SLACK_MS = 20000, /* beyond the grace, until a user who wants out gets out */
     JOB_DEAF_MS = 4000, /* output that nobody reads is lost this long after a user's stop */
 };
@@ -37,6 +39,7 @@ struct job {
     enum job_state state;
     uint32_t generation;
     struct members nodes;
+    struct awaited awaited;
     uint32_t nready, nreaped; /* reaped: also lost */
     struct job_rank *ranks;
     uint32_t nranks, nalive;

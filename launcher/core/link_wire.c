@@ -7,7 +7,13 @@
 #include "base/mem.h"
 
 /* On the wire; never given to anything else. */
-enum { NUMBER_SETUP = 64, NUMBER_OUTPUT = 65, NUMBER_WHO = 66 };
+enum {
+    NUMBER_SETUP = 64,
+    NUMBER_OUTPUT = 65,
+    NUMBER_WHO = 66,
+    NUMBER_MORE = 67,
+    NUMBER_INPUT = 68
+};
 
 static const unsigned char numbers[] = {
     [FRAME_HELLO] = 1,      [FRAME_PLAN] = 2,    [FRAME_READY] = 3,   [FRAME_REFUSED] = 4,
@@ -51,7 +57,8 @@ enum {
     LINE_MAX = 16 * 1024,
     TAIL_MAX = 256 * 1024,
     DIR_MAX = 4095,
-    STRING_MAX = 131071, /* the kernel's MAX_ARG_STRLEN without the NUL */
+    SLOTS_MAX = 32 * 1024, /* all 4096 of a host by number */
+    STRING_MAX = 131071,   /* the kernel's MAX_ARG_STRLEN without the NUL */
     SIGNAL_MAX = 64,
     ERRNO_MAX = 4095,
     EXIT_MAX = 255,
@@ -264,7 +271,22 @@ void link_wire_who(const struct wire_who *who, struct buf *out)
     add_u8(out, LINK_WIRE_VERSION);
     add_u8(out, NUMBER_WHO);
     buf_add_u32le(out, who->node);
+    buf_add_u32le(out, who->task);
     add_text(out, who->host, HOST_MAX);
+}
+
+void link_wire_more(struct buf *out)
+{
+    add_u8(out, LINK_WIRE_VERSION);
+    add_u8(out, NUMBER_MORE);
+}
+
+void link_wire_input(struct str bytes, struct buf *out)
+{
+    assert(bytes.n <= LINK_WIRE_OUTPUT_MAX);
+    add_u8(out, LINK_WIRE_VERSION);
+    add_u8(out, NUMBER_INPUT);
+    buf_add(out, bytes.p, bytes.n);
 }
 
 static int check_text(const char *what, const char *s, size_t max, struct err *e)
@@ -312,6 +334,7 @@ int link_wire_setup(const struct wire_setup *s, struct buf *out, struct err *e)
     buf_add_u32le(&m, s->node);
     add_text(&m, s->host, HOST_MAX);
     add_text(&m, s->dir, DIR_MAX);
+    add_text(&m, s->slots, SLOTS_MAX);
     add_list(&m, s->args, s->nargs);
     add_list(&m, s->env, s->nenv);
     bool is_fit = !m.overflowed;
@@ -518,6 +541,15 @@ static int get_output(struct reader *r, struct wire_output *output)
     return 0;
 }
 
+static int get_input(struct reader *r, struct str *input)
+{
+    if (r->in.n > LINK_WIRE_OUTPUT_MAX)
+        return bad(r, "input", "is too long");
+    *input = r->in;
+    r->in = (struct str){r->in.p + r->in.n, 0};
+    return 0;
+}
+
 /* How many strings, without more than the rest of the input could hold. */
 static int get_count(struct reader *r, size_t *n, const char *what)
 {
@@ -556,10 +588,12 @@ static int get_strings(struct reader *r, struct wire_message *m, size_t before, 
 
 static int get_who(struct reader *r, struct wire_who *who)
 {
-    uint64_t node;
-    if (get_number(r, 4, &node, "node") < 0 || get_text(r, HOST_MAX, &who->host, "host") < 0)
+    uint64_t node, task;
+    if (get_number(r, 4, &node, "node") < 0 || get_number(r, 4, &task, "task") < 0
+        || get_text(r, HOST_MAX, &who->host, "host") < 0)
         return -1;
     who->node = (uint32_t)node;
+    who->task = (uint32_t)task;
     return 0;
 }
 
@@ -569,6 +603,7 @@ static int get_setup(struct reader *r, struct wire_message *m)
     uint64_t node;
     if (get_number(r, 4, &node, "node") < 0 || get_text(r, HOST_MAX, &s->host, "host") < 0
         || get_text(r, DIR_MAX, &s->dir, "directory") < 0
+        || get_text(r, SLOTS_MAX, &s->slots, "slots") < 0
         || get_strings(r, m, 0, &s->nargs, false, "arguments") < 0
         || get_strings(r, m, s->nargs + 1, &s->nenv, true, "environment") < 0)
         return -1;
@@ -601,6 +636,12 @@ static int get_message(struct reader *r, struct wire_message *m)
     case NUMBER_OUTPUT:
         m->kind = WIRE_KIND_OUTPUT;
         return get_output(r, &m->u.output);
+    case NUMBER_MORE:
+        m->kind = WIRE_KIND_MORE;
+        return 0;
+    case NUMBER_INPUT:
+        m->kind = WIRE_KIND_INPUT;
+        return get_input(r, &m->u.input);
     default:
         return get_frame(r, number, m);
     }

@@ -33,12 +33,18 @@ enum wire_kind {
     WIRE_KIND_WHO,    /* up, the first of a node that muster has started */
     WIRE_KIND_SETUP,  /* down, the answer */
     WIRE_KIND_OUTPUT, /* up */
+    WIRE_KIND_MORE,   /* up: there is room for more standard input; no fields */
+    WIRE_KIND_INPUT,  /* down: its bytes, none = the end */
 };
+
+enum { WIRE_NONE = UINT32_MAX };
 
 /* Which one it is. */
 struct wire_who {
-    uint32_t node;    /* its place in the list of hosts, from its boot record */
-    const char *host; /* as it calls itself */
+    uint32_t node;    /* its place in the list of hosts, from its boot record; WIRE_NONE: the
+                       * command that started it did so for several, see the others */
+    uint32_t task;    /* its number among those, of one a node; WIRE_NONE = not known */
+    const char *host; /* as the engine calls it, else as it calls itself */
 };
 
 /* What a node has to know before its machine can begin. */
@@ -46,6 +52,7 @@ struct wire_setup {
     uint32_t node;           /* its index */
     const char *host;        /* what it is called in reports; "" = its own name */
     const char *dir;         /* working directory */
+    const char *slots;       /* which take part, as host_slots_format; "" = all */
     const char *const *args; /* the command line, NULL-terminated */
     size_t nargs;
     const char *const *env; /* "NAME=value" each, NULL-terminated */
@@ -66,6 +73,7 @@ struct wire_message {
         struct wire_who who;
         struct wire_setup setup;
         struct wire_output output;
+        struct str input;
     } u;
     struct order order; /* what u.frame.u.plan.order points to */
     struct err err;     /* what u.frame.u.refused.err points to */
@@ -84,6 +92,11 @@ int link_wire_setup(const struct wire_setup *s, struct buf *out, struct err *e);
 
 /* At most LINK_WIRE_OUTPUT_MAX bytes; stream 1 or 2. */
 void link_wire_output(const struct wire_output *output, struct buf *out);
+
+void link_wire_more(struct buf *out);
+
+/* At most LINK_WIRE_OUTPUT_MAX bytes. */
+void link_wire_input(struct str bytes, struct buf *out);
 
 /* The whole of bytes is one message. Texts in *m lie in bytes, arrays and structs in *m itself,
  * which must not be copied and is freed with wire_message_fini. 0, or -1 with ERR_PROTOCOL;

@@ -425,6 +425,7 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
     case EV_LINKS_RESUMED:
     case EV_NODE_LOST:
     case EV_NODE_FAILED:
+    case EV_NODE_STATE:
     case EVENT_TYPE_COUNT:
         return; /* the head's */
     }

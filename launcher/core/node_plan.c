@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "launcher/core/cpu_plan.h"
+#include "launcher/core/slots.h"
 #include "launcher/core/streams.h"
 #include "launcher/core/wrap.h"
 
@@ -83,8 +84,9 @@ static bool is_without_gpus(const struct facts *facts, enum gpu_error why)
            && (!cvd || !str_trim(str_from(cvd)).n);
 }
 
-int node_plan_slots(const struct options *opt, const struct facts *facts, uint32_t *slots,
-                    struct err *e)
+/* Of this host, whether they take part or not. */
+static int all_slots(const struct options *opt, const struct facts *facts, uint32_t *slots,
+                     struct err *e)
 {
     struct device_choice choice;
     *slots = opt->nproc;
@@ -101,6 +103,19 @@ int node_plan_slots(const struct options *opt, const struct facts *facts, uint32
     *slots = (uint32_t)choice.nranks;
     device_choice_fini(&choice);
     return 0;
+}
+
+int node_plan_slots(const struct options *opt, const struct facts *facts, uint32_t *slots,
+                    struct err *e)
+{
+    uint32_t *list;
+    if (all_slots(opt, facts, slots, e) < 0)
+        return -1;
+    if (!opt->slots)
+        return 0;
+    int rc = slots_choose(opt->slots, *slots, &list, slots, e);
+    free(list);
+    return rc;
 }
 
 static bool ends_with(const char *s, const char *end)
@@ -238,10 +253,52 @@ char *const *node_plan_argv(const struct node_plan *plan, uint32_t local_rank)
     return w->wrapped ? w->wrapped : w->argv ? w->argv : plan->argv;
 }
 
+/* The GPUs of the slots that take part, as --gpus would name them; empty: there are none. */
+static int name_gpus(const struct options *opt, const struct facts *facts, struct buf *out,
+                     struct err *e)
+{
+    struct device_choice all;
+    uint32_t total, n, *list;
+    if (opt->procs_per_gpu > 1)
+        return err_set(e, ERR_USAGE,
+                       "--include and --exclude of single slots do not go together with "
+                       "--procs-per-gpu: which GPU is shared would change");
+    if (all_slots(opt, facts, &total, e) < 0
+        || slots_choose(opt->slots, total, &list, &n, e) < 0)
+        return -1;
+    int rc = node_plan_resolve(opt, facts, (int)total, &all, e);
+    if (rc == 0) {
+        slots_gpus(list, n, &all, node_plan_inventory(facts), out);
+        device_choice_fini(&all);
+    }
+    free(list);
+    return rc;
+}
+
+/* A part of the host's slots: GPUs as if all took part. */
+static int choose_part(const struct options *opt, const struct facts *facts, uint32_t n,
+                       struct node_plan *plan, struct err *e)
+{
+    struct options part = *opt;
+    struct buf gpus;
+    buf_init(&gpus, 0);
+    int rc = name_gpus(opt, facts, &gpus, e);
+    if (gpus.len) {
+        part.gpus = buf_str(&gpus);
+        part.gpu_require = NULL;
+    }
+    if (rc == 0)
+        rc = node_plan_resolve(&part, facts, (int)n, &plan->choice, e);
+    buf_fini(&gpus);
+    return rc;
+}
+
 static int choose(const struct options *opt, const struct facts *facts, uint32_t n,
                   struct node_plan *plan, struct err *e)
 {
     plan->binding = opt->binding;
+    if (opt->slots)
+        return choose_part(opt, facts, n, plan, e);
     if (node_plan_resolve(opt, facts, (int)n, &plan->choice, e) == 0)
         return 0;
     if (!may_unbind(opt, plan->choice.error))

@@ -39,7 +39,7 @@
       "the CPUs of rank {rank} could not be bound ({text}); the job goes on without")          \
     X(MEM_POLICY, WARN,                                                                        \
       "W_MEM_POLICY: no memory policy can be set here ({text}); CPUs are bound all the same")  \
-    X(NODE_LATE, INFO, "still waiting for {number} of the nodes")                              \
+    X(NODE_LATE, INFO, "waiting for {number} of {rank} nodes{text}")                           \
     X(PREEMPTED, INFO, "workers get {signal} and up to {rank} s before they are asked to end") \
     X(SEEN, INFO, "{text}")                                                                    \
     X(NOTHING_RUNS, INFO, "no worker is running whose stacks could be shown")                  \

@@ -1,5 +1,7 @@
 #include "launcher/core/option_checks.h"
 
+#include "launcher/core/engine_detect.h"
+
 static int check_logs(const struct options *opt, struct err *e)
 {
     const char *name = opt->redirects ? "redirects" : opt->tee ? "tee" : "log-size";
@@ -26,10 +28,19 @@ static int check_hosts(const struct options *opt, struct err *e)
     return 0;
 }
 
-/* Nodes have to find each other. */
-static int check_nodes(const struct options *opt, struct err *e)
+/* An allocation of Slurm's has nodes, too: see engine_choose. */
+static bool has_allocation(const struct options *opt, const char *const *environment)
 {
-    if (opt->nnodes_max > 1 && !opt->rdzv_endpoint && !options_has_hosts(opt))
+    struct engine_view view;
+    engine_detect(environment, 0, &view);
+    return view.in_allocation && opt->engine != START_MANUAL;
+}
+
+/* Nodes have to find each other. */
+static int check_nodes(const struct options *opt, const char *const *environment, struct err *e)
+{
+    if (opt->nnodes_max > 1 && !opt->rdzv_endpoint && !options_has_hosts(opt)
+        && !has_allocation(opt, environment))
         return err_set(e, ERR_USAGE,
                        "--nnodes %u: the nodes meet at --rdzv-endpoint HOST:PORT, the same on "
                        "each of them; or muster starts them: --hostfile FILE",
@@ -48,7 +59,8 @@ static int check_wrap(const struct options *opt, struct err *e)
     return err_set(e, ERR_USAGE, "--wrap-ranks needs the words to put first: --wrap TEXT");
 }
 
-int option_checks_command(enum option_command command, const struct options *opt, struct err *e)
+int option_checks_command(enum option_command command, const struct options *opt,
+                          const char *const *environment, struct err *e)
 {
     switch (command) {
     case OPTIONS_RUN:
@@ -70,7 +82,8 @@ int option_checks_command(enum option_command command, const struct options *opt
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
                        command == OPTIONS_PLAN ? "plan" : "run");
-    return check_hosts(opt, e) < 0 || check_nodes(opt, e) < 0 || check_logs(opt, e) < 0
+    return check_hosts(opt, e) < 0 || check_nodes(opt, environment, e) < 0
+                   || check_logs(opt, e) < 0
                ? -1
                : check_wrap(opt, e);
 }

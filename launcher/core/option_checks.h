@@ -7,8 +7,9 @@
 
 #include "launcher/core/options.h"
 
-/* 0, or -1 with ERR_USAGE: the first combination that makes no sense, and what would. */
+/* 0, or -1 with ERR_USAGE: the first combination that makes no sense, and what would.
+ * environment: of an engine, which may have brought nodes. */
 int option_checks_command(enum option_command command, const struct options *opt,
-                          struct err *e);
+                          const char *const *environment, struct err *e);
 
 #endif

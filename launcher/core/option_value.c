@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/engine_detect.h"
 #include "launcher/core/notice.h"
 #include "launcher/core/placement.h"
 #include "launcher/core/prefix.h"
@@ -171,10 +172,11 @@ static int add_text(struct text_list *list, const char *where, const char *text,
 
 static int set_node_rank(int32_t *at, const char *where, const char *text, struct err *e)
 {
-    uint64_t v;
-    if (str_parse_u64(str_from(text), 0, NODES_MAX - 1, &v) < 0)
-        return bad_value(e, where, text, "the place of a node: 0, 1, ...");
-    *at = (int32_t)v;
+    uint64_t v = 0;
+    bool is_auto = strcmp(text, "auto") == 0;
+    if (!is_auto && str_parse_u64(str_from(text), 0, NODES_MAX - 1, &v) < 0)
+        return bad_value(e, where, text, "the place of a node, 0, 1, ..., or auto");
+    *at = is_auto ? NODE_RANK_AUTO : (int32_t)v;
     return 0;
 }
 
@@ -260,6 +262,10 @@ int option_value_set(struct options *opt, const struct option_row *row, const ch
         return set_nnodes(at, where, text, e);
     case VALUE_NODE_RANK:
         return set_node_rank(at, where, text, e);
+    case VALUE_ENGINE:
+        return engine_start_parse(str_from(text), at) < 0
+                   ? bad_value(e, where, text, "auto, ssh, slurm, mpi or manual")
+                   : 0;
     case VALUE_LIST:
         return add_text(at, where, text, e);
     }
@@ -347,6 +353,11 @@ void option_value_format(const struct options *opt, const struct option_row *row
     case VALUE_NODE_RANK:
         if (*(const int32_t *)at >= 0)
             number_format((uint64_t) * (const int32_t *)at, true, out);
+        else if (*(const int32_t *)at == NODE_RANK_AUTO)
+            buf_adds(out, "auto");
+        return;
+    case VALUE_ENGINE:
+        buf_adds(out, engine_start_name(*(const enum engine_start *)at));
         return;
     case VALUE_MPI:
         buf_adds(out, mpi_mode_name(*(const enum mpi_mode *)at));

@@ -203,7 +203,7 @@ void options_init(struct options *opt)
         .restart_delay_max_ms = RESTART_DELAY_MAX_MS,
         .nnodes_min = 1,
         .nnodes_max = 1,
-        .node_rank = -1,
+        .node_rank = NODE_RANK_NOT_GIVEN,
         .join_timeout_ms = 600000,
         .last_call_ms = 30000,
         .beat_ms = 2000,
@@ -228,7 +228,7 @@ int options_parse_command(enum option_command command, char *const *args,
     opt->program = *args ? args : NULL;
     if (!opt->is_help && options_parse_environment(environment, true, opt, e) < 0)
         return -1;
-    return opt->is_help ? 0 : option_checks_command(command, opt, e);
+    return opt->is_help ? 0 : option_checks_command(command, opt, environment, e);
 }
 
 bool options_has_endpoint(const struct options *opt)

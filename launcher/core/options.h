@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "launcher/core/device_select.h"
+#include "launcher/core/engine_start.h"
 #include "launcher/core/mpi.h"
 
 enum option_type {
@@ -37,7 +38,8 @@ enum option_type {
     VALUE_FORMAT,        /* enum gpu_format */
     VALUE_CPU_BIND,      /* const char *, as cpu_request_parse takes it */
     VALUE_NNODES,        /* uint32_t[2], "N" or "MIN:MAX" */
-    VALUE_NODE_RANK,     /* int32_t, from 0 */
+    VALUE_NODE_RANK,     /* int32_t, from 0, or NODE_RANK_AUTO */
+    VALUE_ENGINE,        /* enum engine_start */
     VALUE_LIST,          /* struct text_list: one text each time it is given */
     VALUE_NOTICE,        /* const char *, as notice_parse takes it */
     VALUE_STACK_TOOL,    /* const char *: auto, none or the name of a tool */
@@ -146,7 +148,8 @@ enum option_type {
       "how many nodes take part, or MIN:MAX: the same command on each of them, with "          \
       "--rdzv-endpoint (default 1)")                                                           \
     X(NODE_RANK, "node-rank", 0, true, "PET_NODE_RANK", NODE_RANK, node_rank, "N",             \
-      "place of this node among them (default: by natural order of the host names)")           \
+      "place of this node among them (default: by natural order of the host names); auto: as " \
+      "JOB_COMPLETION_INDEX, Slurm or MPI say")                                                \
     X(RDZV_ENDPOINT, "rdzv-endpoint", 0, true, "PET_RDZV_ENDPOINT", TEXT, rdzv_endpoint,       \
       "HOST[:PORT]",                                                                           \
       "where the nodes meet: an address of one of them, the same on each (port 29400 unless "  \
@@ -158,6 +161,10 @@ enum option_type {
     X(INCLUDE, "include", 0, true, NULL, TEXT, include, "LIST",                                \
       "of these hosts only those, or only some of their slots: n1@n2:0,2")                     \
     X(EXCLUDE, "exclude", 0, true, NULL, TEXT, exclude, "LIST", "all but those")               \
+    X(ENGINE, "engine", 0, true, NULL, ENGINE, engine, "HOW",                                  \
+      "what starts muster on other nodes: ssh, slurm (in an allocation, one srun step), mpi "  \
+      "(mpirun or mpiexec.hydra), manual (others do), or auto (default: slurm in an "          \
+      "allocation, ssh for a list of hosts)")                                                  \
     X(SSH, "ssh", 0, true, NULL, TEXT, ssh, "PROGRAM",                                         \
       "what starts muster on another host, called as ssh is (default: ssh)")                   \
     X(SSH_ARG, "ssh-arg", 0, false, NULL, LIST, ssh_args, "WORD",                              \
@@ -210,7 +217,7 @@ enum option_command { OPTIONS_RUN, OPTIONS_PLAN, OPTIONS_GPUS };
 
 enum option_origin { ORIGIN_DEFAULT, ORIGIN_PET, ORIGIN_ENVIRONMENT, ORIGIN_COMMAND_LINE };
 
-enum { TEXT_LIST_MAX = 64 };
+enum { TEXT_LIST_MAX = 64, NODE_RANK_NOT_GIVEN = -1, NODE_RANK_AUTO = -2 };
 
 struct text_list {
     const char *items[TEXT_LIST_MAX + 1]; /* NULL-terminated */
@@ -285,7 +292,10 @@ struct options {
     const char *ssh, *remote_muster, *env_file, *chdir, *interface;
     struct text_list ssh_args, forward;
     uint32_t nnodes_min, nnodes_max;
-    int32_t node_rank;                      /* -1 = not given */
+    int32_t node_rank;        /* below 0: not given, or NODE_RANK_AUTO */
+    enum engine_start engine; /* as asked for */
+    const char *slots; /* of this host, as host_slots_format; NULL = all. Not an option: set
+                        * from what the head tells */
     const char *rdzv_endpoint;              /* HOST[:PORT], checked; NULL = not given */
     const char *master_addr, *local_addr;   /* NULL = not given */
     uint64_t join_timeout_ms, last_call_ms; /* for all nodes; once enough have joined */

@@ -143,6 +143,10 @@ int remote_mpi_argv(const struct remote_mpi *r, struct argv *out, struct err *e)
         || check_path(r->boot_file, "the boot file", e) != 0)
         return -1;
     add(out, mem_strdup(r->launcher ? r->launcher : r->is_hydra ? "mpiexec.hydra" : "mpirun"));
+    if (r->hosts) {
+        add(out, mem_strdup(r->is_hydra ? "-hosts" : "--host"));
+        add(out, mem_strdup(r->hosts));
+    }
     add_all(out, r->is_hydra ? hydra : openmpi);
     if (r->is_hydra)
         add(out, mem_printf("%u", r->nnodes));

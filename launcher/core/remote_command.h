@@ -56,6 +56,7 @@ struct remote_mpi {
     bool is_hydra;
     const char *launcher; /* NULL = mpirun, mpiexec.hydra */
     uint32_t nnodes;
+    const char *hosts; /* commas between; NULL = those that the launcher knows of */
     const char *muster;
     const char *boot_file; /* absolute; standard input reaches rank 0 only */
 };

@@ -38,6 +38,8 @@ int agent_setup(struct agent_setup *s, const struct wire_setup *setup, struct er
         s->args[i] = mem_strdup(setup->args[i]);
     if (options_parse(s->args, (const char *const *)environ, &s->options, e) < 0)
         return -1;
+    if (*setup->slots)
+        s->options.slots = s->slots = mem_strdup(setup->slots);
     log_set_level(s->options.is_verbose ? LOG_DEBUG : LOG_INFO);
     if (facts_gather(node_plan_needs_gpus(&s->options), &s->facts, e) < 0)
         return -1;
@@ -57,4 +59,5 @@ void agent_setup_fini(struct agent_setup *s)
     for (size_t i = 0; s->args && s->args[i]; i++)
         free(s->args[i]);
     free(s->args);
+    free(s->slots);
 }

@@ -11,7 +11,7 @@
 struct agent_setup {
     struct options options; /* borrows from args and the environment */
     struct facts facts;
-    char **args;
+    char **args, *slots;
     bool has_facts;
 };
 

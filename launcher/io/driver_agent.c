@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/core/streams.h"
+#include "launcher/io/agent_input.h"
 #include "launcher/io/agent_setup.h"
 #include "launcher/io/descriptors.h"
 #include "launcher/io/driver_node.h"
@@ -36,7 +38,9 @@ struct driver_agent {
     struct addr head;          /* that has proved itself */
     const struct options *opt; /* NULL until the head has told */
     const struct facts *facts;
-    struct agent_setup setup; /* what it told */
+    struct agent_setup setup;  /* what it told */
+    struct agent_input *input; /* its standard input; NULL = it has none for us */
+    bool reads_input;          /* some worker does */
     uv_poll_t lifeline;
     int status;
     char *words; /* the head's, about the end; NULL = none */
@@ -59,6 +63,8 @@ static void close_all(struct driver_agent *d)
     if (d->node)
         driver_node_close(d->node);
     d->node = NULL;
+    agent_input_close(d->input);
+    d->input = NULL;
     if (d->link)
         link_finish(d->link);
     if (d->lifeline.data)
@@ -116,6 +122,31 @@ static void relay(void *ctx, uint32_t rank, enum output_fd fd, const char *p, si
     link_send(d->link, (struct str){d->bytes.data, d->bytes.len});
 }
 
+static void ask_more(void *ctx)
+{
+    struct driver_agent *d = ctx;
+    if (!d->link)
+        return;
+    buf_reset(&d->bytes);
+    link_wire_more(&d->bytes);
+    link_send(d->link, (struct str){d->bytes.data, d->bytes.len});
+}
+
+/* Only if one of our workers reads it, and once it runs. */
+static void watch_input(struct driver_agent *d, const struct frame *frame)
+{
+    if (!d->input)
+        return;
+    if (frame->type == FRAME_PLAN) {
+        const struct order *o = frame->u.plan.order;
+        d->reads_input = streams_is_input_shared(d->opt);
+        for (uint32_t i = 0; i < o->nworkers; i++)
+            d->reads_input = d->reads_input || streams_reads_input(d->opt, o->first_rank + i);
+    } else if (frame->type == FRAME_START && d->reads_input) {
+        agent_input_begin(d->input);
+    }
+}
+
 static bool is_way_full(void *ctx)
 {
     const struct driver_agent *d = ctx;
@@ -140,8 +171,14 @@ static void begin(struct driver_agent *d, int64_t node_rank, uint32_t nnodes)
                                      .pid = (uint32_t)getpid(),
                                      .via = d->head.host};
     if (!d->agent->opt) {
+        struct err e;
         up.relay = relay;
         up.is_full = is_way_full;
+        d->input = agent_input_new(&d->loop, d, ask_more, &e);
+        if (d->input)
+            up.input = agent_input_fd(d->input);
+        else
+            log_warn("stdin", "%s", e.text);
     }
     d->node = driver_node_new(&d->loop, &d->pump, d->opt, d->facts, &place, &d->nofile, &up);
 }
@@ -150,7 +187,8 @@ static void say_who(struct driver_agent *d)
 {
     char host[HOST_NAME_MAX + 1] = "";
     gethostname(host, sizeof host - 1);
-    const struct wire_who who = {d->agent->node, host};
+    const struct wire_who who = {d->agent->node, d->agent->task,
+                                 d->agent->name ? d->agent->name : host};
     buf_reset(&d->bytes);
     link_wire_who(&who, &d->bytes);
     link_send(d->link, (struct str){d->bytes.data, d->bytes.len});
@@ -196,12 +234,13 @@ static void on_setup(struct driver_agent *d, const struct wire_setup *setup)
 static void on_message_frame(struct driver_agent *d, const struct frame *frame)
 {
     if (frame->type == FRAME_BYE) {
-        end_with(d, frame->u.bye.status);
+        end_with(d, d->agent->opt ? frame->u.bye.status : 0);
         d->words = d->words ? d->words : mem_strdup(frame->u.bye.text);
     } else if (frame->type == FRAME_REFUSED) {
         end_with(d, err_exit_status(frame->u.refused.err->code));
         log_error("node", "%s", frame->u.refused.err->text);
     }
+    watch_input(d, frame);
     if (d->node)
         driver_node_receive(d->node, frame);
 }
@@ -215,6 +254,10 @@ static void on_frame(void *ctx, struct link *link, struct str bytes)
         on_message_frame(d, &m->u.frame);
     } else if (m && m->kind == WIRE_KIND_SETUP && !d->agent->opt) {
         on_setup(d, &m->u.setup);
+    } else if (m && m->kind == WIRE_KIND_INPUT && d->input) {
+        agent_input_take(d->input, m->u.input);
+    } else if (m && m->kind == WIRE_KIND_INPUT) {
+        log_debug("link", "standard input that nobody reads");
     } else {
         log_error("link", "the head sent what it should not: %s",
                   m ? "a message of another kind" : e.text);
@@ -269,6 +312,14 @@ static void settle(void *ctx)
         close_all(d);
 }
 
+static void on_try(void *ctx, struct link *link, size_t candidate, const struct err *why)
+{
+    const struct driver_agent *d = ctx;
+    (void)link;
+    if (d->agent->on_try)
+        d->agent->on_try(&d->agent->heads[candidate], why);
+}
+
 static struct link *dial(struct driver_agent *d, struct err *e)
 {
     struct link_options options = link_options_default();
@@ -277,6 +328,7 @@ static struct link *dial(struct driver_agent *d, struct err *e)
     options.on_drained = on_drained;
     options.ctx = d;
     options.on_open = on_open;
+    options.on_try = on_try;
     options.on_frame = on_frame;
     options.on_closed = on_closed;
     return link_dial(&d->loop, d->agent->heads, d->agent->nheads, &options, e);

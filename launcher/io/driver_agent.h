@@ -12,7 +12,11 @@
 struct agent {
     const struct options *opt; /* NULL: the head has started this node and tells what to run */
     const struct facts *facts; /* NULL likewise */
-    uint32_t node;             /* then: its place in the list of hosts */
+    uint32_t node;             /* then: its place in the list of hosts, or WIRE_NONE */
+    uint32_t task;             /* else: its number among the engine's tasks, or WIRE_NONE */
+    const char *name;          /* and what the engine calls it; NULL = nothing */
+    /* then, too: a try to reach the head at this address failed; NULL = nobody asks */
+    void (*on_try)(const struct addr *head, const struct err *why);
     int lifeline; /* a descriptor whose end means that the head is gone; -1 = none */
     const struct link_key *key;
     const struct addr *heads; /* where the head may be, in order of preference */
@@ -20,7 +24,9 @@ struct agent {
 };
 
 /* Runs to the end: afterwards no worker is left. The status of the whole job, as the head told
- * it; 69 or 77 if there is no way to the head, or none any more. All has been said. */
+ * it, but 0 of one that the head has started (engines kill what is left of a step of which a
+ * task failed); 69 or 77 if there is no way to the head, or none any more. All has been said.
+ */
 int driver_agent_run(const struct agent *agent);
 
 #endif

@@ -13,13 +13,15 @@
 #include "launcher/core/note.h"
 #include "launcher/core/report.h"
 #include "launcher/io/admission.h"
+#include "launcher/core/streams.h"
 #include "launcher/io/descriptors.h"
 #include "launcher/io/driver_node.h"
+#include "launcher/io/head_input.h"
 #include "launcher/io/head_links.h"
 #include "launcher/io/proc_stat.h"
+#include "launcher/io/head_remotes.h"
 #include "launcher/io/pump.h"
 #include "launcher/io/remote_output.h"
-#include "launcher/io/remotes.h"
 #include "launcher/io/say.h"
 #include "launcher/io/events.h"
 #include "launcher/io/signals.h"
@@ -35,14 +37,14 @@ struct driver_head {
     struct job *job;
     struct events *events;     /* NULL = nobody asked */
     struct driver_node *local; /* the node of this process: link 0; NULL = all are elsewhere */
-    struct remotes *remotes;   /* who starts those; NULL = they come by themselves */
+    struct head_remotes *remotes; /* who starts those; NULL = they come by themselves */
     struct remote_output *output; /* of those; NULL likewise */
+    struct head_input *input;     /* for those; NULL likewise */
     const struct options *opt;
     const struct head_net *net; /* NULL: there is no other */
     struct head_links *links;   /* NULL likewise */
     struct admission *admission;
     struct buf words; /* about the end, for the nodes */
-    struct err err;   /* referenced by an event */
     struct event_queue queue;
     struct effects effects;
     bool must_suspend;
@@ -64,6 +66,8 @@ static void on_timer(uv_timer_t *timer)
     struct event ev = {.type = EV_TICK};
     if (d->output)
         remote_output_tick(d->output, now_ms());
+    if (d->remotes)
+        head_remotes_tick(d->remotes, now_ms());
     if (job_deadline(d->job) <= now_ms())
         post(d, &ev);
 }
@@ -110,17 +114,20 @@ static void on_remote_failed(void *ctx, uint32_t node, const struct err *why)
     post(ctx, &ev);
 }
 
+static void on_remote_state(void *ctx, uint32_t node, const char *host, const char *state)
+{
+    struct event ev = {.type = EV_NODE_STATE};
+    ev.u.node_state.node = node;
+    ev.u.node_state.host = host;
+    ev.u.node_state.state = state;
+    post(ctx, &ev);
+}
+
 static int setup_node(void *ctx, uint32_t link, const struct wire_who *who, struct buf *out)
 {
     struct driver_head *d = ctx;
-    struct err e;
     (void)link;
-    if (spread_setup(d->net->spread, who->node, out, &e) < 0) {
-        log_error("link", "%s: %s", who->host, e.text);
-        return -1;
-    }
-    remotes_linked(d->remotes, who->node);
-    return 0;
+    return d->remotes ? head_remotes_setup(d->remotes, who, out) : -1;
 }
 
 static void pause_links(struct driver_head *d, bool is_paused)
@@ -145,6 +152,20 @@ static void on_output(void *ctx, uint32_t link, const struct wire_output *output
                         output);
     if (remote_output_is_full(d->output))
         pause_links(d, true);
+}
+
+static void on_more(void *ctx, uint32_t link)
+{
+    const struct driver_head *d = ctx;
+    if (d->input)
+        head_input_more(d->input, link);
+}
+
+static void send_input(void *ctx, uint32_t link, struct str bytes)
+{
+    const struct driver_head *d = ctx;
+    if (d->links)
+        head_links_send_input(d->links, link, bytes);
 }
 
 static void on_output_blocked(void *ctx, bool is_blocked)
@@ -238,7 +259,8 @@ static void all_closed(struct driver_head *d)
         remote_output_close(d->output);
     d->output = NULL;
     if (d->remotes)
-        remotes_close(d->remotes);
+        head_remotes_close(d->remotes);
+    head_input_close(d->input);
     d->remotes = NULL;
     if (d->links)
         head_links_close(d->links);
@@ -369,8 +391,10 @@ static void settle(void *ctx)
     if (d->links)
         head_links_settle(d->links);
     uint64_t deadline = job_deadline(d->job), now = now_ms(),
-             shown = d->output ? remote_output_deadline(d->output) : UINT64_MAX;
+             shown = d->output ? remote_output_deadline(d->output) : UINT64_MAX,
+             failed = d->remotes ? head_remotes_deadline(d->remotes) : UINT64_MAX;
     deadline = shown < deadline ? shown : deadline;
+    deadline = failed < deadline ? failed : deadline;
     if (job_done(d->job))
         return;
     if (deadline == UINT64_MAX)
@@ -418,6 +442,7 @@ static int open_links(struct driver_head *d, struct err *e)
     if (d->net->spread) {
         events.setup = setup_node;
         events.on_output = on_output;
+        events.on_more = on_more;
     }
     d->links = head_links_new(&d->loop, d->net->key, d->net->nnodes, &events);
     return 0;
@@ -435,19 +460,21 @@ static void start_local(struct driver_head *d, const struct facts *facts,
     d->local = driver_node_new(&d->loop, &d->pump, opt, facts, &place, nofile, &up);
 }
 
-/* One that cannot be added is as one that cannot be started. */
 static void start_remotes(struct driver_head *d, const struct facts *facts,
                           const struct rlimit *nofile)
 {
-    const struct remotes_events events = {d, on_remote_failed};
+    const struct head_remotes_events events = {d, on_remote_failed, on_remote_state};
     const struct output_events output = {
         .ctx = d, .on_blocked = on_output_blocked, .on_reader_gone = on_reader_gone};
-    d->remotes = remotes_new(&d->loop, nofile, &events);
+    struct err e;
+    d->remotes = head_remotes_new(&d->loop, d->net->spread, nofile, &events);
     d->output = remote_output_new(&d->loop, d->opt, facts, &output);
-    if (spread_add(d->net->spread, port_number(d->port), d->remotes, &d->err) < 0)
-        on_remote_failed(d, 0, &d->err);
-    else
-        remotes_start(d->remotes);
+    d->input = head_input_new(
+        &d->loop, streams_is_input_shared(d->opt) ? spread_nodes(d->net->spread) : 1, d,
+        send_input, &e);
+    if (!d->input)
+        log_warn("stdin", "%s", e.text);
+    head_remotes_start(d->remotes, port_number(d->port));
 }
 
 int driver_head_plan(struct job *job, const struct options *opt, const struct facts *facts,
@@ -500,6 +527,7 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     effects_fini(&d->effects);
     admission_end(d->admission);
     buf_fini(&d->words);
+    head_input_free(d->input);
     free(d);
     return 0;
 }

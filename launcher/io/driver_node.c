@@ -497,7 +497,7 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->node = node_new(opt, facts, place);
     d->descendants = descendants_adopt();
     d->dev_null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    d->launch = launch_new(opt, facts, nofile, d->dev_null);
+    d->launch = launch_new(opt, facts, nofile, d->dev_null, up->input);
     uv_timer_init(loop, &d->timer);
     d->timer.data = d;
     d->nhandles = 1;

@@ -22,6 +22,7 @@ struct link_up {
     /* NULL, or the way of the workers' output, as in output.h. */
     void (*relay)(void *ctx, uint32_t rank, enum output_fd fd, const char *p, size_t n);
     bool (*is_full)(void *ctx);
+    int input; /* what is read as standard input; 0 = muster's own */
 };
 
 /* Everything is borrowed. nofile: the limit of open files that workers get. Joins the pump

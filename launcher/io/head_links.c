@@ -99,6 +99,11 @@ static int take(struct head_link *l, const struct wire_message *m)
         if (events->on_output)
             events->on_output(events->ctx, l->number, &m->u.output);
         return events->on_output ? 0 : -1;
+    case WIRE_KIND_MORE:
+        if (events->on_more)
+            events->on_more(events->ctx, l->number);
+        return events->on_more ? 0 : -1;
+    case WIRE_KIND_INPUT:
     case WIRE_KIND_SETUP:
         return -1;
     }
@@ -206,6 +211,16 @@ void head_links_send(struct head_links *hl, uint32_t number, const struct frame 
         return;
     buf_reset(&hl->bytes);
     link_wire_frame(frame, &hl->bytes);
+    link_send(l->link, (struct str){hl->bytes.data, hl->bytes.len});
+}
+
+void head_links_send_input(struct head_links *hl, uint32_t number, struct str bytes)
+{
+    struct head_link *l = find(hl, number);
+    if (!l)
+        return;
+    buf_reset(&hl->bytes);
+    link_wire_input(bytes, &hl->bytes);
     link_send(l->link, (struct str){hl->bytes.data, hl->bytes.len});
 }
 

@@ -24,6 +24,8 @@ struct head_links_events {
     int (*setup)(void *ctx, uint32_t link, const struct wire_who *who, struct buf *out);
     /* What one of its workers has written; valid during the call. NULL likewise. */
     void (*on_output)(void *ctx, uint32_t link, const struct wire_output *output);
+    /* It has room for standard input. NULL likewise. */
+    void (*on_more)(void *ctx, uint32_t link);
     /* A link that was open has ended without having been dropped. err stays likewise. */
     void (*on_lost)(void *ctx, uint32_t link, const struct err *err);
     /* One that never proved itself was turned away; why begins with its address. */
@@ -41,6 +43,9 @@ void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str f
 
 /* To a link that is gone: nothing. */
 void head_links_send(struct head_links *hl, uint32_t link, const struct frame *frame);
+
+/* Standard input, none = the end; likewise. */
+void head_links_send_input(struct head_links *hl, uint32_t link, struct str bytes);
 
 /* Stops or resumes reading all links, while their output has nowhere to go. */
 void head_links_pause(struct head_links *hl, bool is_paused);

@@ -26,7 +26,7 @@ struct launch {
     char *program;   /* path of the program */
     char **wrappers; /* path of what a wrapped worker executes; NULL without --wrap */
     uint32_t nwrappers;
-    int dev_null;
+    int dev_null, input;
     struct stdin_fan *fan;     /* NULL = nobody shares standard input */
     struct terminal *terminal; /* NULL = no worker owns it */
     struct child *owner;       /* of the terminal; NULL = none now */
@@ -111,7 +111,7 @@ static int prepare_input(struct launch *l, const struct node_plan *plan,
     if (l->terminal)
         sigaddset(&l->spawn.changed, SIGTTOU);
     else if (streams_is_input_shared(l->opt) && !l->fan)
-        l->fan = stdin_fan_new(watches, STDIN_FILENO);
+        l->fan = stdin_fan_new(watches, l->input);
     if (l->fan)
         stdin_fan_begin(l->fan, plan->order.nworkers);
     return 0;
@@ -166,7 +166,7 @@ static int open_input(struct launch *l, const struct worker_plan *w, int *in, st
     if (l->fan)
         return stdin_fan_add(l->fan, w->local_rank, in, e);
     if (streams_reads_input(l->opt, w->rank))
-        *in = STDIN_FILENO;
+        *in = l->input;
     return 0;
 }
 
@@ -178,7 +178,7 @@ static void lend_terminal(const struct launch *l, struct spawn *s)
 
 static void close_input(const struct launch *l, int in)
 {
-    if (in > STDERR_FILENO && in != l->dev_null)
+    if (in > STDERR_FILENO && in != l->dev_null && in != l->input)
         close(in);
 }
 
@@ -335,12 +335,13 @@ bool launch_was_suspended(struct launch *l)
 /* ---- life ---- */
 
 struct launch *launch_new(const struct options *opt, const struct facts *facts,
-                          const struct rlimit *nofile, int dev_null)
+                          const struct rlimit *nofile, int dev_null, int input)
 {
     struct launch *l = mem_alloc(1, sizeof *l);
     l->opt = opt;
     l->facts = facts;
     l->dev_null = dev_null;
+    l->input = input;
     spawn_init(&l->spawn);
     l->spawn.nofile = *nofile;
     return l;

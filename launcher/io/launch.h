@@ -19,9 +19,10 @@
 struct launch;
 
 /* For one node of a job. opt and facts are borrowed; nofile is the limit of open files that
- * workers get; dev_null, borrowed likewise, what those read that have no other input. */
+ * workers get; dev_null, borrowed likewise, what those read that have no other input; input
+ * what is read as standard input. */
 struct launch *launch_new(const struct options *opt, const struct facts *facts,
-                          const struct rlimit *nofile, int dev_null);
+                          const struct rlimit *nofile, int dev_null, int input);
 
 /* Once nothing can be started or continued any more: the terminal and standard input are given
  * back. Before the watch set is closed. */

@@ -1,13 +1,15 @@
-/* remotes.h - the commands that start `muster agent` on other hosts, ssh's or our own.
+/* remotes.h - the commands that start `muster agent` on other hosts: ssh or our own for one,
+ * srun or mpirun for all.
  *
- * Owns their processes and pipes: how many log in at a time, the agent's first words, the boot
- * record that then goes down its standard input, and what a failed one has left as its reason.
- * An open pipe keeps the agent: its end of file means that the head is gone. What a failure
- * means for the job decides job.c.
+ * Owns their processes and pipes: how many log in at a time, another try where remote_failure.h
+ * has hope, the agent's first words, the boot record that then goes down its standard input,
+ * and what a failed one has left as its reason. An open pipe keeps the agent: its end of file
+ * means that the head is gone. What a failure means for the job decides job.c.
  */
 #ifndef MUSTER_LAUNCHER_IO_REMOTES_H
 #define MUSTER_LAUNCHER_IO_REMOTES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
 
@@ -18,28 +20,39 @@
 struct remotes;
 struct uv_loop_s;
 
+/* host and text live as long as the remotes. */
 struct remotes_events {
     void *ctx;
-    /* The command of this node has ended. why says how, ERR_UNAVAILABLE; it lives as long as
-     * the remotes. Not after remotes_linked. */
-    void (*on_failed)(void *ctx, uint32_t node, const struct err *why);
+    /* The command of this node has ended, for good, and it has no link. why says how,
+     * ERR_UNAVAILABLE, without the host's name. One that starts several nodes tells of the
+     * first of them that has no link. */
+    void (*on_failed)(void *ctx, uint32_t node, const char *host, const struct err *why);
+    /* How far it is, in a few words: "ssh refused, trying again". */
+    void (*on_state)(void *ctx, uint32_t node, const char *host, const char *state);
 };
 
 enum { REMOTES_WINDOW = 32 }; /* logins at a time */
 
-/* limits: of open files, as workers get them. */
+/* limits: of open files, as the commands get them. */
 struct remotes *remotes_new(struct uv_loop_s *loop, const struct rlimit *limits,
                             const struct remotes_events *events);
 
-/* Adds the command of the next node; takes over argv. host is for messages. token: what its
- * agent's first line has to say. boot: the record, copied and wiped. */
-void remotes_add(struct remotes *r, const char *host, struct argv *argv, const char *token,
-                 struct str boot);
+/* A command for the next `nnodes` nodes. All is copied but argv, which is taken over. */
+struct remote_command {
+    const char *host; /* for messages; of several nodes the program's name */
+    uint32_t nnodes;
+    struct argv *argv;
+    const char *token; /* what the agent's first line has to say; NULL = agents say nothing */
+    struct str boot;   /* with a token: the record; wiped once it is sent */
+    const char *const *hidden; /* variables that it must not get, NULL-terminated; or NULL */
+    bool is_again;             /* another try may help: ssh */
+};
+void remotes_add(struct remotes *r, const struct remote_command *command);
 
 /* Begins to start them. */
 void remotes_start(struct remotes *r);
 
-/* The agent of this node has its link: how its command ends is of no interest any more. */
+/* The agent of this node has its link: that its command ends is of no interest any more. */
 void remotes_linked(struct remotes *r, uint32_t node);
 
 /* Ends what still runs, once the links are closed: their standard input first, then SIGTERM.

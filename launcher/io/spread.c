@@ -6,16 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "launcher/core/boot_record.h"
 #include "launcher/core/env_forward.h"
 #include "launcher/core/host_filter.h"
 #include "launcher/core/hostfile.h"
-#include "launcher/io/spawn.h"
 #include "rendezvous/netif.h"
 
 enum { HOSTFILE_MAX = 16 << 20 };
@@ -24,6 +20,8 @@ struct spread {
     const struct options *opt;
     char *const *args;
     struct host_list hosts;
+    bool *has_come; /* by node */
+    struct agents agents;
     struct env_list env;
     unsigned char secret[LINK_SECRET_SIZE];
     struct link_key *key;
@@ -68,6 +66,27 @@ static int read_hosts(struct spread *s, struct host_fault *fault, struct err *e)
     return rc;
 }
 
+/* --nnodes beside a list has to agree with it; of an allocation it takes the first ones. */
+static int check_nnodes(struct spread *s, struct err *e)
+{
+    const struct options *opt = s->opt;
+    enum option_origin origin = opt->origin[OPTION_NNODES];
+    if (origin == ORIGIN_DEFAULT || origin == ORIGIN_PET)
+        return 0;
+    bool is_allocation = opt->origin[OPTION_HOSTS] == ORIGIN_DEFAULT && opt->hosts;
+    if (is_allocation && s->hosts.n > opt->nnodes_max) {
+        bool *is_kept = mem_alloc(s->hosts.n, sizeof *is_kept);
+        memset(is_kept, 1, opt->nnodes_max);
+        host_list_keep_only(&s->hosts, is_kept);
+        free(is_kept);
+    }
+    if (s->hosts.n >= opt->nnodes_min && s->hosts.n <= opt->nnodes_max)
+        return 0;
+    return err_set(e, ERR_USAGE, "--nnodes says %u, but there are %zu hosts in %s%s",
+                   opt->nnodes_max, s->hosts.n, s->hosts.source,
+                   is_allocation ? "" : " (--include and --exclude choose some)");
+}
+
 /* -n is for each host; then include and exclude choose. */
 static int make_list(struct spread *s, struct buf *words, struct err *e)
 {
@@ -81,7 +100,7 @@ static int make_list(struct spread *s, struct buf *words, struct err *e)
     if (fault.text.len)
         buf_add(words, fault.text.data, fault.text.len);
     host_fault_fini(&fault);
-    return rc;
+    return rc == 0 ? check_nnodes(s, e) : rc;
 }
 
 static int make_env(struct spread *s, struct err *e)
@@ -142,40 +161,38 @@ static int make_key(struct spread *s, struct err *e)
     return s->key ? 0 : -1;
 }
 
-static int check_ssh(const struct spread *s, struct err *e)
+static const char *source_of(const struct options *opt)
 {
-    const struct facts facts = {.environment = (const char *const *)environ};
-    char *path = spawn_find(s->opt->ssh ? s->opt->ssh : "ssh", &facts, e);
-    free(path);
-    return path ? 0 : err_wrap(e, "to start muster on other hosts");
+    if (opt->hosts)
+        return opt->origin[OPTION_HOSTS] == ORIGIN_DEFAULT ? "SLURM_JOB_NODELIST" : "--hosts";
+    return opt->hostfile;
 }
 
-/* The host is this machine, as far as can be told without asking anybody. */
-static bool is_here(const struct spread *s, const struct host *host)
+static int make_agents(struct spread *s, const struct engine_found *found, struct err *e)
 {
-    return strcasecmp(host->name, s->host) == 0 || strcasecmp(host->name, "localhost") == 0
-           || (addr_is_numeric(host->name) && netif_is_mine(&s->netifs, host->name)
-               && !s->opt->ssh);
+    s->has_come = mem_alloc(s->hosts.n, sizeof *s->has_come);
+    s->agents = (struct agents){.opt = s->opt,
+                                .found = found,
+                                .hosts = &s->hosts,
+                                .heads = s->heads,
+                                .nheads = s->nheads,
+                                .secret = s->secret,
+                                .netifs = &s->netifs,
+                                .self = s->self,
+                                .dir = s->dir,
+                                .host = s->host};
+    return agents_check(&s->agents, e);
 }
 
-static bool needs_ssh(const struct spread *s)
-{
-    for (size_t i = 0; i < s->hosts.n; i++)
-        if (!is_here(s, &s->hosts.hosts[i]))
-            return true;
-    return false;
-}
-
-struct spread *spread_new(const struct options *opt, char *const *args, struct buf *text,
-                          struct err *e)
+struct spread *spread_new(const struct options *opt, const struct engine_found *found,
+                          char *const *args, struct buf *text, struct err *e)
 {
     struct spread *s = mem_alloc(1, sizeof *s);
     s->opt = opt;
     s->args = args;
-    host_list_init(&s->hosts, opt->hosts ? "--hosts" : opt->hostfile, opt->hosts != NULL);
+    host_list_init(&s->hosts, source_of(opt), opt->hosts != NULL);
     if (make_list(s, text, e) == 0 && make_env(s, e) == 0 && find_self(s, e) == 0
-        && find_addresses(s, e) == 0 && make_key(s, e) == 0
-        && (!needs_ssh(s) || check_ssh(s, e) == 0))
+        && find_addresses(s, e) == 0 && make_key(s, e) == 0 && make_agents(s, found, e) == 0)
         return s;
     spread_free(s);
     return NULL;
@@ -183,6 +200,8 @@ struct spread *spread_new(const struct options *opt, char *const *args, struct b
 
 void spread_free(struct spread *s)
 {
+    agents_forget(&s->agents);
+    free(s->has_come);
     host_list_fini(&s->hosts);
     env_list_fini(&s->env);
     netif_fini(&s->netifs);
@@ -213,75 +232,27 @@ const char *spread_host(const struct spread *s, uint32_t node)
 
 /* ---- starting ---- */
 
-static void make_boot(const struct spread *s, uint32_t node, uint16_t port,
-                      struct boot_record *boot)
-{
-    boot_record_init(boot);
-    boot->job = mem_strdup(s->opt->job_id);
-    boot->node = node;
-    memcpy(boot->secret, s->secret, sizeof s->secret);
-    for (size_t i = 0; i < s->nheads; i++)
-        boot_record_add_address(boot, s->heads[i].host, port);
-}
-
-static int local_argv(const struct spread *s, const char *token, struct argv *out)
-{
-    out->n = 3;
-    out->cap = 4;
-    out->words = mem_alloc(out->cap, sizeof *out->words);
-    out->words[0] = mem_strdup(s->self);
-    out->words[1] = mem_strdup("agent");
-    out->words[2] = mem_printf("--boot=%s", token);
-    return 0;
-}
-
-static int make_argv(const struct spread *s, const struct host *host, const char *token,
-                     struct argv *out, struct err *e)
-{
-    const struct remote_ssh ssh = {.ssh = s->opt->ssh,
-                                   .args = s->opt->ssh_args.items,
-                                   .port = host->port,
-                                   .user = host->user,
-                                   .host = host->name,
-                                   .muster =
-                                       s->opt->remote_muster ? s->opt->remote_muster : s->self,
-                                   .token = token};
-    *out = (struct argv){0};
-    return is_here(s, host) ? local_argv(s, token, out) : remote_ssh_argv(&ssh, out, e);
-}
-
-static int add(struct spread *s, uint32_t node, uint16_t port, struct remotes *r, struct err *e)
-{
-    unsigned char random[REMOTE_TOKEN_DIGITS / 2];
-    char token[REMOTE_TOKEN_DIGITS + 1];
-    struct boot_record boot;
-    struct argv argv;
-    struct buf text;
-    const struct host *host = &s->hosts.hosts[node];
-    if (getrandom(random, sizeof random, 0) < 0)
-        return err_sys(e, errno, "getrandom");
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(token + 2 * i, 3, "%02x", random[i]);
-    if (make_argv(s, host, token, &argv, e) < 0)
-        return err_wrap(e, "%s", host->name);
-    make_boot(s, node, port, &boot);
-    buf_init(&text, 0);
-    int rc = boot_record_encode(&boot, &text, e);
-    if (rc == 0)
-        remotes_add(r, host->name, &argv, token, (struct str){text.data, text.len});
-    if (text.data)
-        boot_record_wipe(text.data, text.len);
-    buf_fini(&text);
-    boot_record_fini(&boot);
-    argv_fini(&argv);
-    return rc;
-}
-
 int spread_add(struct spread *s, uint16_t port, struct remotes *r, struct err *e)
 {
-    for (uint32_t i = 0; i < s->hosts.n; i++)
-        if (add(s, i, port, r, e) < 0)
-            return -1;
+    return agents_add(&s->agents, port, r, e);
+}
+
+void spread_started(struct spread *s)
+{
+    agents_forget(&s->agents);
+}
+
+int spread_place(struct spread *s, const struct wire_who *who, uint32_t *node, struct err *e)
+{
+    const struct host *found = host_list_find(&s->hosts, who->host);
+    *node = who->node;
+    if (who->node == WIRE_NONE)
+        *node = found ? (uint32_t)(found - s->hosts.hosts) : who->task;
+    if (*node >= s->hosts.n)
+        return err_set(e, ERR_USAGE, "it is none of the %zu hosts of this job", s->hosts.n);
+    if (s->has_come[*node])
+        return err_set(e, ERR_USAGE, "another node is %s already", spread_host(s, *node));
+    s->has_come[*node] = true;
     return 0;
 }
 
@@ -291,6 +262,8 @@ int spread_add(struct spread *s, uint16_t port, struct remotes *r, struct err *e
 static void host_env(const struct spread *s, const struct host *host, struct env_list *env)
 {
     char number[16];
+    if (s->opt->hosts && s->opt->origin[OPTION_HOSTS] == ORIGIN_DEFAULT) /* an allocation */
+        env_list_set(env, str_from("MUSTER_HOSTS"), str_from(s->opt->hosts));
     for (char **v = environ; v && *v; v++) { /* options that were given by variables */
         struct str value = str_from(*v), name;
         if (options_is_fallback(*v) && str_split(&value, '=', &name))
@@ -316,21 +289,26 @@ static void host_env(const struct spread *s, const struct host *host, struct env
 
 int spread_setup(const struct spread *s, uint32_t node, struct buf *out, struct err *e)
 {
+    const struct host *host = &s->hosts.hosts[node];
     struct env_list env = {0};
+    struct buf slots;
     size_t nargs = 0;
-    if (node >= s->hosts.n)
-        return err_set(e, ERR_USAGE, "there is no host %u in the list", node);
-    host_env(s, &s->hosts.hosts[node], &env);
+    host_env(s, host, &env);
+    buf_init(&slots, 0);
+    if (host->chosen.bits)
+        host_slots_format(host, &slots);
     while (s->args[nargs])
         nargs++;
     const struct wire_setup setup = {.node = node,
-                                     .host = s->hosts.hosts[node].name,
+                                     .host = host->name,
                                      .dir = s->dir,
+                                     .slots = buf_str(&slots),
                                      .args = (const char *const *)s->args,
                                      .nargs = nargs,
                                      .env = (const char *const *)env.items,
                                      .nenv = env.n};
     int rc = link_wire_setup(&setup, out, e);
+    buf_fini(&slots);
     env_list_fini(&env);
     return rc;
 }

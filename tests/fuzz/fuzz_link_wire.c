@@ -23,6 +23,12 @@ static void encode(const struct wire_message *m, struct buf *out)
     case WIRE_KIND_OUTPUT:
         link_wire_output(&m->u.output, out);
         return;
+    case WIRE_KIND_MORE:
+        link_wire_more(out);
+        return;
+    case WIRE_KIND_INPUT:
+        link_wire_input(m->u.input, out);
+        return;
     }
 }
 

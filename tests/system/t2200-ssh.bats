@@ -42,9 +42,10 @@ W
   [[ ${#lines[@]} -eq 12 ]]
 }
 
-@test "muster-worker over 3 hosts, host backend" {
+@test "muster-worker's host backend, which is for one host, says so on three" {
   lab_muster 1 run --hostfile hostfile muster-worker --backend host --sizes 8,64K -n 2
-  expect_status 0
+  expect_status 17
+  expect_in "$stderr" "the host backend works within one node, and this job has 3"
   lab_ps_empty
 }
 
@@ -183,6 +184,42 @@ W
     sh -c 'while read -r line; do echo "$RANK $line"; done' <in
   expect_status 0
   [[ $output == '0 some words' ]]
+}
+
+@test "much standard input arrives whole, with its end" {
+  head -c 3000000 /dev/urandom >in
+  run --separate-stderr bounded "$SOURCE/tests/lab/netlab.sh" "$LAB" exec 1 "$MUSTER" run --hosts node2,node3 -n 2 --stdin 3 \
+    sh -c 'cat >"got.$RANK"' <in
+  expect_status 0
+  cmp in got.3
+  [[ ! -s got.0 && ! -s got.1 && ! -s got.2 ]]
+}
+
+@test "standard input for every rank of every host" {
+  head -c 300000 /dev/urandom >in
+  run --separate-stderr bounded "$SOURCE/tests/lab/netlab.sh" "$LAB" exec 1 "$MUSTER" run --hosts node1,node3 -n 2 --stdin all \
+    sh -c 'cat >"got.$RANK"' <in
+  expect_status 0
+  local rank
+  for rank in {0..3}; do cmp in "got.$rank"; done
+}
+
+@test "an input that nobody reads holds up nothing" {
+  run --separate-stderr bounded "$SOURCE/tests/lab/netlab.sh" "$LAB" exec 1 "$MUSTER" run --hosts node2,node3 -n 1 \
+    sh -c 'exit 0' < <(sleep 1000 & echo "$!" >sleeper; wait)
+  expect_status 0
+  kill "$(<sleeper)"
+}
+
+@test "slots that were chosen keep their GPUs" {
+  export MUSTER_FAKE_GPUS=$SOURCE/tests/vectors/devices/inventories.json:N4
+  echo "export MUSTER_FAKE_GPUS=$MUSTER_FAKE_GPUS" >"$LAB/node2/home/.bashrc"
+  script gpus <<'W'
+echo "$RANK $LOCAL_RANK $(hostname) $MUSTER_GPU_INDEX of $CUDA_VISIBLE_DEVICES"
+W
+  lab_muster 1 run --hosts node1:4,node2:4 --include node1:1@node2:0,2 ./gpus
+  expect_status 0
+  [[ $(sort <<<"$output") == $'0 0 node1 1 of 1\n1 0 node2 0 of 0,2\n2 1 node2 2 of 0,2' ]]
 }
 
 @test "the status is that of the first rank that failed, and nothing is left on any host" {

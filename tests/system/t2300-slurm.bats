@@ -137,7 +137,7 @@ W
   batch -N3 <<W
 "$MUSTER" run -n 2 --grace 1s ./w &
 echo "\$!" >pid
-wait
+wait "\$!"
 echo "status \$?"
 W
   eventually 60 have 6 'up.*'

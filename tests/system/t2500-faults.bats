@@ -36,7 +36,7 @@ outcome() { # status words...
   local word line
   expect_status "$1"
   for word in "${@:2}"; do expect_in "$stderr" "$word"; done
-  line=$(grep -m 1 -F -e "${2:-muster}" <<<"$stderr" || true)
+  line=$(grep -v -e 'waiting for' <<<"$stderr" | grep -m 1 -F -e "${2:-muster}" || true)
   eventually 60 lab_is_empty
   [[ -z ${FAULT_TABLE-} ]] || printf '| %s | %s | %s | `%s` |\n' "$BATS_TEST_DESCRIPTION" "$status" \
     "$(awk -v a="$BEGAN" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }')" "$line" >>"$FAULT_TABLE"
@@ -68,6 +68,7 @@ run_job() { # [options]
 @test "a key that the host does not know" {
   rm "$LAB/node1/home/.ssh/id_ed25519"
   ssh-keygen -q -t ed25519 -N '' -f "$LAB/node1/home/.ssh/id_ed25519"
+  rm "$LAB/node1/home/.ssh/id_ed25519.pub" # ssh would believe it of a key that is put back
   lab_muster 1 run --hostfile hostfile "${MARK[@]}"
   outcome 69 node2
   expect_in "$stderr" "node3"
@@ -86,7 +87,8 @@ run_job() { # [options]
 
 @test "host unreachable" {
   netlab off 3
-  lab_muster 1 run --hostfile hostfile "${MARK[@]}"
+  # ssh waits 10 s by itself, and a time-out is worth four more tries
+  lab_muster 1 run --ssh-arg -oConnectTimeout=1 --hostfile hostfile "${MARK[@]}"
   netlab on 3
   outcome 69 node3
   nothing_started

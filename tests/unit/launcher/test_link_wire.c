@@ -272,6 +272,27 @@ static void long_texts_are_cut_at_a_character(void **state)
     buf_fini(&b);
 }
 
+/* ---- who */
+
+static void who_comes_back(void **state)
+{
+    struct wire_who in = {.node = WIRE_NONE, .task = 3, .host = "n4"};
+    struct wire_message m;
+    struct buf b;
+    struct err e;
+    (void)state;
+    buf_init(&b, 0);
+    link_wire_who(&in, &b);
+    assert_int_equal(link_wire_decode((struct str){b.data, b.len}, &m, &e), 0);
+    assert_int_equal(m.kind, WIRE_KIND_WHO);
+    assert_int_equal(m.u.who.node, WIRE_NONE);
+    assert_int_equal(m.u.who.task, 3);
+    assert_string_equal(m.u.who.host, "n4");
+    for (size_t n = 0; n < b.len; n++)
+        assert_int_equal(decode(b.data, n, &m, &e), -1);
+    buf_fini(&b);
+}
+
 /* ---- setup */
 
 static const char *const args[] = {"-n", "2", "", "a b\nc", NULL};
@@ -374,8 +395,8 @@ static void setups_that_are_none(void **state)
     (void)state;
     buf_init(&b, 0);
     assert_int_equal(link_wire_setup(&s, &b, &e), 0);
-    /* version, kind, node, host "", dir "/": then the count of arguments */
-    size_t count = 2 + 4 + 5 + 6, value = b.len - 1 - strlen(env[0]);
+    /* version, kind, node, host "", dir "/", slots "": then the count of arguments */
+    size_t count = 2 + 4 + 5 + 6 + 5, value = b.len - 1 - strlen(env[0]);
     b.data[count + 2] = 1; /* 65537 */
     expect_bad(&b, "arguments: is out of range");
     b.data[count + 2] = 0;
@@ -422,6 +443,36 @@ static void output_comes_back(void **state)
     buf_fini(&b);
 }
 
+/* ---- input */
+
+static void input_comes_back(void **state)
+{
+    static const char bytes[] = "a\0b\xff";
+    struct wire_message m;
+    struct buf b;
+    struct err e;
+    (void)state;
+    buf_init(&b, 0);
+    link_wire_more(&b);
+    assert_int_equal(link_wire_decode((struct str){b.data, b.len}, &m, &e), 0);
+    assert_int_equal(m.kind, WIRE_KIND_MORE);
+    buf_addc(&b, 'x');
+    expect_bad(&b, "is followed by more");
+    buf_reset(&b);
+    link_wire_input((struct str){bytes, sizeof bytes}, &b);
+    assert_int_equal(link_wire_decode((struct str){b.data, b.len}, &m, &e), 0);
+    assert_int_equal(m.kind, WIRE_KIND_INPUT);
+    assert_int_equal(m.u.input.n, sizeof bytes);
+    assert_memory_equal(m.u.input.p, bytes, sizeof bytes);
+    assert_int_equal(link_wire_decode((struct str){b.data, 2}, &m, &e), 0); /* the end */
+    assert_int_equal(m.u.input.n, 0);
+    char *much = calloc(1, LINK_WIRE_OUTPUT_MAX);
+    buf_add(&b, much, LINK_WIRE_OUTPUT_MAX);
+    expect_bad(&b, "input: is too long");
+    free(much);
+    buf_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,10 +482,12 @@ int main(void)
         cmocka_unit_test(cut_off_or_followed),
         cmocka_unit_test(out_of_range),
         cmocka_unit_test(long_texts_are_cut_at_a_character),
+        cmocka_unit_test(who_comes_back),
         cmocka_unit_test(setup_comes_back),
         cmocka_unit_test(setups_that_cannot_travel),
         cmocka_unit_test(setups_that_are_none),
         cmocka_unit_test(output_comes_back),
+        cmocka_unit_test(input_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

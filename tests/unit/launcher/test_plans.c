@@ -177,6 +177,97 @@ static void a_refused_request_leaves_nothing(void **state)
     assert_int_equal(err.code, ERR_GPU_REQUEST);
 }
 
+/* Slot K is the worker that would be local rank K: its GPU is the one of that worker. */
+static void chosen_slots_keep_their_gpus(void **state)
+{
+    (void)state;
+    static struct device four[] = {
+        {.index = 0,
+         .uuid = "GPU-aaaaaaaa-0000-0000-0000-000000000000",
+         .pci = "00000000:01:00.0"},
+        {.index = 1,
+         .uuid = "GPU-bbbbbbbb-0000-0000-0000-000000000000",
+         .pci = "00000000:02:00.0"},
+        {.index = 2,
+         .uuid = "GPU-cccccccc-0000-0000-0000-000000000000",
+         .pci = "00000000:03:00.0"},
+        {.index = 3,
+         .uuid = "GPU-dddddddd-0000-0000-0000-000000000000",
+         .pci = "00000000:04:00.0"},
+    };
+    static const struct inventory four_gpus = {.devices = four, .ndevices = 4};
+    static const char *const plain[] = {NULL}, *const turned[] = {"CUDA_VISIBLE_DEVICES=3,1,0",
+                                                                  NULL};
+    static const struct {
+        const char *const *environment;
+        uint32_t nproc;
+        const char *gpus, *slots;
+        enum binding binding;
+        uint32_t n;
+        const char *index[3], *cvd[3]; /* of each worker */
+    } rows[] = {
+        {plain, 4, NULL, "0,2", BINDING_SHARED, 2, {"0", "2"}, {"0,2", "0,2"}},
+        {plain, 0, NULL, "0,2", BINDING_SHARED, 2, {"0", "2"}, {"0,2", "0,2"}},
+        {plain, 0, NULL, "^0", BINDING_SHARED, 3, {"1", "2", "3"}, {"1,2,3", "1,2,3", "1,2,3"}},
+        {plain, 4, NULL, "3", BINDING_ISOLATED, 1, {"3"}, {"3"}},
+        {plain, 2, "2,3", "1", BINDING_SHARED, 1, {"3"}, {"3"}},
+        {turned, 0, NULL, "0,2", BINDING_SHARED, 2, {"3", "0"}, {"3,0", "3,0"}},
+    };
+    char *program[] = {(char *)(uintptr_t) "p", NULL};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct facts facts = {.environment = rows[i].environment,
+                                    .python = "py",
+                                    .ncpus = 4,
+                                    .inventory = &four_gpus};
+        struct options opt = options_of(program, rows[i].nproc);
+        opt.gpus = rows[i].gpus;
+        opt.slots = rows[i].slots;
+        opt.binding = rows[i].binding;
+        uint32_t n = 0;
+        assert_int_equal(node_plan_slots(&opt, &facts, &n, &err), 0);
+        assert_int_equal(n, rows[i].n);
+        const struct order order = {
+            .job_id = "j", .nnodes = 1, .nworkers = n, .world_size = n, .master_addr = "::1"};
+        struct node_plan *plan = node_plan_build(&opt, &facts, &order, &err);
+        assert_non_null(plan);
+        for (uint32_t k = 0; k < n; k++) {
+            assert_string_equal(plan->workers[k].gpu_index, rows[i].index[k]);
+            assert_string_equal(plan->workers[k].cvd, rows[i].cvd[k]);
+            assert_int_equal(plan->workers[k].local_rank, k);
+        }
+        node_plan_free(plan);
+    }
+}
+
+static void slots_without_gpus(void **state)
+{
+    (void)state;
+    static const char *const environment[] = {NULL};
+    const struct facts facts = {.environment = environment, .python = "py", .ncpus = 4};
+    char *program[] = {(char *)(uintptr_t) "p", NULL};
+    struct options opt = options_of(program, 4);
+    opt.slots = "1,3";
+    uint32_t n = 0;
+    assert_int_equal(node_plan_slots(&opt, &facts, &n, &err), 0);
+    assert_int_equal(n, 2);
+    const struct order order = {
+        .job_id = "j", .nnodes = 1, .nworkers = n, .world_size = n, .master_addr = "::1"};
+    struct node_plan *plan = node_plan_build(&opt, &facts, &order, &err);
+    assert_non_null(plan);
+    assert_null(plan->workers[0].gpu_uuid);
+    node_plan_free(plan);
+    opt.slots = "4";
+    assert_int_equal(node_plan_slots(&opt, &facts, &n, &err), -1);
+    assert_int_equal(err.code, ERR_HOSTFILE);
+    assert_non_null(strstr(err.text, "slots 0..3"));
+    opt.slots = "^0,1,2,3";
+    assert_int_equal(node_plan_slots(&opt, &facts, &n, &err), -1);
+    opt.slots = "0";
+    opt.procs_per_gpu = 2;
+    assert_null(node_plan_build(&opt, &facts, &order, &err));
+    assert_int_equal(err.code, ERR_USAGE);
+}
+
 /* ---- worker_env ---- */
 
 static const char *value(char *const *envp, const char *name)
@@ -365,6 +456,8 @@ int main(void)
         cmocka_unit_test(workers_are_counted_by_gpus),
         cmocka_unit_test(a_worker_knows_its_gpu),
         cmocka_unit_test(a_refused_request_leaves_nothing),
+        cmocka_unit_test(chosen_slots_keep_their_gpus),
+        cmocka_unit_test(slots_without_gpus),
         cmocka_unit_test(the_contract_is_kept),
         cmocka_unit_test(the_rest_is_inherited_or_hidden),
         cmocka_unit_test(devices_pass_where_nothing_is_known),

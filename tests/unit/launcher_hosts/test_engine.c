@@ -186,39 +186,73 @@ static struct engine_view view_of(const char *name)
 static void ways_to_start(void **state)
 {
     (void)state;
+    static const char salloc[] = "salloc on a login node has no NTASKS",
+                      batch[] = "a batch script has PROCID but no step",
+                      task[] = "one task a node";
     static const struct {
         const char *environment;
-        bool has_hosts, has_endpoint;
-        uint32_t nnodes;
-        int want; /* -1: refused */
+        struct engine_request request;
+        int want;         /* -1: refused */
+        const char *says; /* and that in these words */
     } rows[] = {
-        {"nothing", false, false, 1, LAUNCH_LOCAL},
-        {"nothing", true, false, 1, LAUNCH_SSH},
-        {"nothing", false, false, 2, LAUNCH_MANUAL},
-        {"nothing", true, true, 2, LAUNCH_MANUAL},
-        {"salloc on a login node has no NTASKS", false, false, 1, LAUNCH_SLURM},
-        {"salloc on a login node has no NTASKS", true, false, 1, LAUNCH_SLURM},
-        {"a batch script has PROCID but no step", false, false, 1, LAUNCH_SLURM},
-        {"one task a node", false, false, 2, -1},
-        {"one task a node", false, true, 2, LAUNCH_MANUAL},
-        {"Hydra", false, false, 1, -1},
-        {"Slurm's own PMI, in a task that it started", false, false, 1, LAUNCH_LOCAL},
-        {"an Indexed Job", false, true, 4, LAUNCH_MANUAL},
+        {"nothing", {START_AUTO, false, false, 1}, START_LOCAL, NULL},
+        {"nothing", {START_AUTO, true, false, 1}, START_SSH, NULL},
+        {"nothing", {START_AUTO, false, false, 2}, START_MANUAL, NULL},
+        {"nothing", {START_AUTO, true, true, 2}, START_MANUAL, NULL},
+        {salloc, {START_AUTO, false, false, 1}, START_SLURM, NULL},
+        {salloc, {START_AUTO, true, false, 1}, START_SLURM, NULL},
+        {batch, {START_AUTO, false, false, 1}, START_SLURM, NULL},
+        {task, {START_AUTO, false, false, 2}, -1, "--rdzv-endpoint"},
+        {task, {START_AUTO, false, true, 2}, START_MANUAL, NULL},
+        {"Hydra", {START_AUTO, false, false, 1}, -1, "--rdzv-endpoint"},
+        {"Slurm's own PMI, in a task that it started",
+         {START_AUTO, false, false, 1},
+         START_LOCAL,
+         NULL},
+        {"an Indexed Job", {START_AUTO, false, true, 4}, START_MANUAL, NULL},
+        /* asked for by name */
+        {salloc, {START_SSH, true, false, 1}, START_SSH, NULL},
+        {salloc, {START_SSH, false, false, 1}, START_SSH, NULL},
+        {salloc, {START_SLURM, false, false, 1}, START_SLURM, NULL},
+        {salloc, {START_MPI, false, false, 1}, START_MPI, NULL},
+        {salloc, {START_MANUAL, false, false, 1}, START_LOCAL, NULL},
+        {"nothing", {START_MPI, true, false, 1}, START_MPI, NULL},
+        {"nothing", {START_MANUAL, false, true, 2}, START_MANUAL, NULL},
+        {"nothing", {START_SLURM, true, false, 1}, -1, "no Slurm allocation"},
+        {"nothing", {START_SSH, false, false, 1}, -1, "--hostfile"},
+        {"nothing", {START_MPI, false, false, 2}, -1, "--hostfile"},
+        {"nothing", {START_SSH, true, true, 2}, -1, "--rdzv-endpoint"},
+        {"nothing", {START_MANUAL, true, false, 1}, -1, "hosts of a list"},
+        {"nothing", {START_MANUAL, false, false, 2}, -1, "--rdzv-endpoint"},
+        {task, {START_SSH, true, false, 1}, -1, "--rdzv-endpoint"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct engine_view view = view_of(rows[i].environment);
-        enum launch launch = LAUNCH_LOCAL;
+        enum engine_start launch = START_AUTO;
         struct err e = {ERR_OK, 0, ""};
-        int rc = engine_choose(&view, rows[i].has_hosts, rows[i].has_endpoint, rows[i].nnodes,
-                               &launch, &e);
+        int rc = engine_choose(&view, &rows[i].request, &launch, &e);
+        print_message("%zu: %s\n", i, rc ? e.text : engine_start_name(launch));
         assert_int_equal(rc, rows[i].want < 0 ? -1 : 0);
         if (rc != 0) {
             assert_int_equal(e.code, ERR_USAGE);
-            assert_non_null(strstr(e.text, "--rdzv-endpoint"));
+            assert_non_null(strstr(e.text, rows[i].says));
         } else {
             assert_int_equal(launch, rows[i].want);
         }
     }
+}
+
+static void names_of_ways(void **state)
+{
+    (void)state;
+    enum engine_start launch;
+    assert_int_equal(engine_start_parse(str_from("slurm"), &launch), 0);
+    assert_int_equal(launch, START_SLURM);
+    assert_int_equal(engine_start_parse(str_from("local"), &launch), -1); /* nobody asks for it */
+    assert_int_equal(engine_start_parse(str_from("Slurm"), &launch), -1);
+    assert_int_equal(engine_start_parse(str_from(""), &launch), -1);
+    assert_string_equal(engine_start_name(START_LOCAL), "local");
+    assert_string_equal(engine_start_name(START_AUTO), "auto");
 }
 
 static void several_tasks_a_node(void **state)
@@ -294,6 +328,7 @@ int main(void)
         cmocka_unit_test(slurm_lists),   cmocka_unit_test(environments),
         cmocka_unit_test(ways_to_start), cmocka_unit_test(several_tasks_a_node),
         cmocka_unit_test(node_rank),     cmocka_unit_test(place_by_name),
+        cmocka_unit_test(names_of_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,15 @@ static void mpi(void **state)
     r.is_hydra = true;
     assert_int_equal(remote_mpi_argv(&r, &argv, &e), 0);
     expect(&argv, "mpiexec.hydra|-ppn|1|-n|3|/m|agent|--boot-file=/s/boot");
+    r.hosts = "n1,n2,n3";
+    assert_int_equal(remote_mpi_argv(&r, &argv, &e), 0);
+    expect(&argv, "mpiexec.hydra|-hosts|n1,n2,n3|-ppn|1|-n|3|/m|agent|--boot-file=/s/boot");
+    r.is_hydra = false;
+    assert_int_equal(remote_mpi_argv(&r, &argv, &e), 0);
+    expect(&argv, "mpirun|--host|n1,n2,n3|--map-by|ppr:1:node|--bind-to|none|/m|agent|"
+                  "--boot-file=/s/boot");
+    r.is_hydra = true;
+    r.hosts = NULL;
     r.launcher = "/opt/mpich/bin/mpiexec";
     assert_int_equal(remote_mpi_argv(&r, &argv, &e), 0);
     expect(&argv, "/opt/mpich/bin/mpiexec|-ppn|1|-n|3|/m|agent|--boot-file=/s/boot");

@@ -1,0 +1,82 @@
+#include "launcher/core/remote_failure.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    SSH_FAILED = 255, /* its own trouble, whatever it was */
+    NOT_EXECUTABLE = 126,
+    NOT_FOUND = 127,
+    FIRST_PAUSE_MS = 500,
+};
+
+static const struct {
+    bool may_pass;
+    const char *words;
+} table[] = {
+#define X(name, may_pass, words) [REMOTE_FAILURE_##name] = {may_pass, words},
+    REMOTE_FAILURES(X)
+#undef X
+};
+static_assert(sizeof table / sizeof table[0] == REMOTE_FAILURE_COUNT, "one row a failure");
+
+/* In this order: a refused host key and a refused login also close the connection. Words of
+ * OpenSSH, of the C library's resolver and of strerror. */
+static const struct {
+    const char *words;
+    enum remote_failure failure;
+} said[] = {
+    {"Host key verification failed", REMOTE_FAILURE_HOST_KEY},
+    {"REMOTE HOST IDENTIFICATION HAS CHANGED", REMOTE_FAILURE_HOST_KEY},
+    {"host key is known for", REMOTE_FAILURE_HOST_KEY},
+    {"Permission denied", REMOTE_FAILURE_AUTHENTICATION},
+    {"Too many authentication failures", REMOTE_FAILURE_AUTHENTICATION},
+    {"Could not resolve hostname", REMOTE_FAILURE_NAME},
+    {"Connection refused", REMOTE_FAILURE_REFUSED},
+    {"timed out", REMOTE_FAILURE_TIMEOUT},
+    {"Connection closed by", REMOTE_FAILURE_CLOSED},
+    {"Connection reset by", REMOTE_FAILURE_CLOSED},
+    {"kex_exchange_identification", REMOTE_FAILURE_CLOSED},
+    {"ssh_exchange_identification", REMOTE_FAILURE_CLOSED},
+};
+
+static bool contains(struct str text, const char *words)
+{
+    size_t n = strlen(words);
+    for (size_t i = 0; i + n <= text.n; i++)
+        if (memcmp(text.p + i, words, n) == 0)
+            return true;
+    return false;
+}
+
+enum remote_failure remote_failure_of(int exit_code, struct str complaint)
+{
+    if (exit_code == NOT_EXECUTABLE)
+        return REMOTE_FAILURE_NOT_EXECUTABLE;
+    if (exit_code == NOT_FOUND)
+        return REMOTE_FAILURE_NOT_FOUND;
+    if (exit_code != SSH_FAILED)
+        return REMOTE_FAILURE_OTHER;
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        if (contains(complaint, said[i].words))
+            return said[i].failure;
+    return REMOTE_FAILURE_OTHER;
+}
+
+bool remote_failure_may_pass(enum remote_failure failure)
+{
+    return table[failure].may_pass;
+}
+
+const char *remote_failure_words(enum remote_failure failure)
+{
+    return table[failure].words;
+}
+
+uint64_t remote_failure_pause_ms(enum remote_failure failure, uint32_t tries, uint32_t random)
+{
+    if (!table[failure].may_pass || tries >= REMOTE_TRIES)
+        return 0;
+    uint64_t pause_ms = (uint64_t)FIRST_PAUSE_MS << (tries ? tries - 1 : 0);
+    return pause_ms + random % (pause_ms / 2 + 1);
+}

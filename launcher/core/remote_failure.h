@@ -1,0 +1,46 @@
+/* remote_failure.h - what a command that should have started an agent died of, and whether
+ * another try may help.
+ *
+ * Owns the table of what OpenSSH says in which trouble (ssh exits with 255 for all of its own)
+ * and the pauses between tries: 4 more, from 0.5 s, doubled, each with up to half as much again
+ * at random, so that many hosts behind one bastion do not come back at the same moment. Pure:
+ * whoever starts commands has the timer and the random number.
+ */
+#ifndef MUSTER_LAUNCHER_CORE_REMOTE_FAILURE_H
+#define MUSTER_LAUNCHER_CORE_REMOTE_FAILURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+/* X(name, another try may help, short words for "waiting for ...") */
+#define REMOTE_FAILURES(X)                                                                     \
+    X(REFUSED, true, "ssh refused")                                                            \
+    X(CLOSED, true, "ssh closed before the login")                                             \
+    X(NAME, true, "unknown name")                                                              \
+    X(TIMEOUT, true, "ssh timed out")                                                          \
+    X(AUTHENTICATION, false, "login denied")                                                   \
+    X(HOST_KEY, false, "host key refused")                                                     \
+    X(NOT_EXECUTABLE, false, "muster is not executable there")                                 \
+    X(NOT_FOUND, false, "muster is not there")                                                 \
+    X(OTHER, false, "failed")
+
+#define X(name, may_pass, words) REMOTE_FAILURE_##name,
+enum remote_failure { REMOTE_FAILURES(X) REMOTE_FAILURE_COUNT };
+#undef X
+
+enum { REMOTE_TRIES = 5 };
+
+/* exit_code: of the command, -1 where a signal ended it. complaint: the end of its standard
+ * error. */
+enum remote_failure remote_failure_of(int exit_code, struct str complaint);
+
+bool remote_failure_may_pass(enum remote_failure failure);
+const char *remote_failure_words(enum remote_failure failure);
+
+/* ms to wait after so many tries (1 = the first has failed); random: any number. 0 = no more.
+ */
+uint64_t remote_failure_pause_ms(enum remote_failure failure, uint32_t tries, uint32_t random);
+
+#endif

@@ -1,0 +1,315 @@
+#include "launcher/io/agents.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "launcher/core/boot_record.h"
+#include "launcher/core/hostfile.h"
+#include "launcher/io/spawn.h"
+
+/* ---- before anything runs ---- */
+
+/* The host is this machine, as far as can be told without asking anybody. */
+static bool is_here(const struct agents *a, const struct host *host)
+{
+    return strcasecmp(host->name, a->host) == 0 || strcasecmp(host->name, "localhost") == 0
+           || (addr_is_numeric(host->name) && netif_is_mine(a->netifs, host->name)
+               && !a->opt->ssh);
+}
+
+static bool needs_ssh(const struct agents *a)
+{
+    for (size_t i = 0; i < a->hosts->n; i++)
+        if (!is_here(a, &a->hosts->hosts[i]))
+            return true;
+    return false;
+}
+
+static bool has_program(const char *name)
+{
+    struct err e;
+    const struct facts facts = {.environment = (const char *const *)environ};
+    char *path = spawn_find(name, &facts, &e);
+    free(path);
+    return path != NULL;
+}
+
+static int check_program(const char *name, struct err *e)
+{
+    const struct facts facts = {.environment = (const char *const *)environ};
+    char *path = spawn_find(name, &facts, e);
+    free(path);
+    return path ? 0 : err_wrap(e, "to start muster on other hosts");
+}
+
+static int check_allocation(const struct agents *a, struct err *e)
+{
+    const char *nodelist = a->found->view.nodelist;
+    struct host_list allocation;
+    if (hostfile_parse_option(nodelist, "SLURM_JOB_NODELIST", &allocation, NULL, e) < 0)
+        return -1;
+    int rc = 0;
+    for (size_t i = 0; i < a->hosts->n && rc == 0; i++)
+        if (!host_list_find(&allocation, a->hosts->hosts[i].name))
+            rc =
+                err_set(e, ERR_USAGE, "%.80s is not in this Slurm allocation, which has %.120s",
+                        a->hosts->hosts[i].name, nodelist);
+    host_list_fini(&allocation);
+    return rc;
+}
+
+/* Open MPI and Hydra take names only. */
+static int check_names(const struct agents *a, struct err *e)
+{
+    for (size_t i = 0; i < a->hosts->n; i++)
+        if (a->hosts->hosts[i].user || a->hosts->hosts[i].port)
+            return err_set(
+                e, ERR_USAGE,
+                "%.80s: with --engine mpi a host has no user and no port of its own; "
+                "~/.ssh/config has them",
+                a->hosts->hosts[i].name);
+    return 0;
+}
+
+static bool is_hydra(void)
+{
+    return !has_program("mpirun") && has_program("mpiexec.hydra");
+}
+
+int agents_check(const struct agents *a, struct err *e)
+{
+    switch (a->found->launch) {
+    case START_SLURM:
+        return check_allocation(a, e) < 0 ? -1 : check_program("srun", e);
+    case START_MPI:
+        return check_names(a, e) < 0
+                   ? -1
+                   : check_program(is_hydra() ? "mpiexec.hydra" : "mpirun", e);
+    case START_SSH:
+        return needs_ssh(a) ? check_program(a->opt->ssh ? a->opt->ssh : "ssh", e) : 0;
+    case START_AUTO:
+    case START_LOCAL:
+    case START_MANUAL:
+    case START_COUNT:
+        break;
+    }
+    return err_set(e, ERR_INTERNAL, "there are no agents to start");
+}
+
+/* ---- the record ---- */
+
+/* Appends it; the caller wipes out. */
+static int encode_boot(const struct agents *a, int64_t node, uint16_t port, struct buf *out,
+                       struct err *e)
+{
+    struct boot_record boot;
+    boot_record_init(&boot);
+    boot.job = mem_strdup(a->opt->job_id);
+    boot.node = node;
+    memcpy(boot.secret, a->secret, sizeof boot.secret);
+    for (size_t i = 0; i < a->nheads; i++)
+        boot_record_add_address(&boot, a->heads[i].host, port);
+    int rc = boot_record_encode(&boot, out, e);
+    boot_record_fini(&boot);
+    return rc;
+}
+
+static void wipe(struct buf *text)
+{
+    if (text->data)
+        boot_record_wipe(text->data, text->len);
+    buf_fini(text);
+}
+
+static int make_token(char token[REMOTE_TOKEN_DIGITS + 1], struct err *e)
+{
+    unsigned char random[REMOTE_TOKEN_DIGITS / 2];
+    if (getrandom(random, sizeof random, 0) < 0)
+        return err_sys(e, errno, "getrandom");
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(token + 2 * i, 3, "%02x", random[i]);
+    return 0;
+}
+
+static const char *remote_path(const struct agents *a)
+{
+    return a->opt->remote_muster ? a->opt->remote_muster : a->self;
+}
+
+/* Adds a command that reads its record from standard input. */
+static int add_booted(const struct agents *a, struct remote_command *command, int64_t node,
+                      uint16_t port, struct remotes *r, struct err *e)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    int rc = encode_boot(a, node, port, &text, e);
+    command->boot = (struct str){text.data, text.len};
+    if (rc == 0)
+        remotes_add(r, command);
+    wipe(&text);
+    return rc;
+}
+
+/* ---- ssh ---- */
+
+static int local_argv(const struct agents *a, const char *token, struct argv *out)
+{
+    out->n = 3;
+    out->cap = 4;
+    out->words = mem_alloc(out->cap, sizeof *out->words);
+    out->words[0] = mem_strdup(a->self);
+    out->words[1] = mem_strdup("agent");
+    out->words[2] = mem_printf("--boot=%s", token);
+    return 0;
+}
+
+static int add_host(const struct agents *a, uint32_t node, uint16_t port, struct remotes *r,
+                    struct err *e)
+{
+    const struct host *host = &a->hosts->hosts[node];
+    char token[REMOTE_TOKEN_DIGITS + 1];
+    if (make_token(token, e) < 0)
+        return -1;
+    const struct remote_ssh ssh = {.ssh = a->opt->ssh,
+                                   .args = a->opt->ssh_args.items,
+                                   .port = host->port,
+                                   .user = host->user,
+                                   .host = host->name,
+                                   .muster = remote_path(a),
+                                   .token = token};
+    struct argv argv = {0};
+    bool is_local = is_here(a, host);
+    if ((is_local ? local_argv(a, token, &argv) : remote_ssh_argv(&ssh, &argv, e)) < 0)
+        return err_wrap(e, "%s", host->name);
+    struct remote_command command = {
+        .host = host->name, .nnodes = 1, .argv = &argv, .token = token, .is_again = !is_local};
+    int rc = add_booted(a, &command, node, port, r, e);
+    argv_fini(&argv);
+    return rc;
+}
+
+/* ---- srun ---- */
+
+static void join_names(const struct agents *a, struct buf *out)
+{
+    for (size_t i = 0; i < a->hosts->n; i++)
+        buf_addf(out, "%s%s", i ? "," : "", a->hosts->hosts[i].name);
+}
+
+static int add_step(const struct agents *a, uint16_t port, struct remotes *r, struct err *e)
+{
+    char token[REMOTE_TOKEN_DIGITS + 1];
+    struct buf names;
+    struct argv argv = {0};
+    int64_t gpus = a->found->view.gpus_on_node;
+    if (make_token(token, e) < 0)
+        return -1;
+    buf_init(&names, 0);
+    join_names(a, &names);
+    const struct remote_srun srun = {.nnodes = (uint32_t)a->hosts->n,
+                                     .nodelist = buf_str(&names),
+                                     .gpus = gpus > 0 ? (uint32_t)gpus : 0,
+                                     .muster = remote_path(a),
+                                     .token = token};
+    int rc = remote_srun_argv(&srun, &argv, e);
+    struct remote_command command = {.host = "srun",
+                                     .nnodes = srun.nnodes,
+                                     .argv = &argv,
+                                     .token = token,
+                                     .hidden = remote_srun_hidden()};
+    if (rc == 0)
+        rc = add_booted(a, &command, BOOT_NODE_ANY, port, r, e);
+    argv_fini(&argv);
+    buf_fini(&names);
+    return rc;
+}
+
+/* ---- mpirun ---- */
+
+static int write_all(int fd, const struct buf *text)
+{
+    for (size_t done = 0; done < text->len;) {
+        ssize_t n = write(fd, text->data + done, text->len - done);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* Not durable, but whole before anybody is told its name. */
+static int write_boot_file(struct agents *a, uint16_t port, struct err *e)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    int rc = encode_boot(a, BOOT_NODE_ANY, port, &text, e);
+    if (rc == 0) {
+        a->boot_file = mem_printf("%s/.muster-boot-XXXXXX", a->dir);
+        int fd = mkstemp(a->boot_file); /* mode 0600 */
+        rc = fd < 0 ? -1 : write_all(fd, &text);
+        int why = errno;
+        if (fd >= 0 && close(fd) < 0 && rc == 0) {
+            why = errno;
+            rc = -1;
+        }
+        if (rc < 0) {
+            err_set(e, ERR_UNAVAILABLE,
+                    "--engine mpi: the file that tells the nodes of the job cannot be written "
+                    "in %s, which they share: %s",
+                    a->dir, strerror(why));
+            if (fd >= 0)
+                agents_forget(a);
+        }
+    }
+    wipe(&text);
+    return rc;
+}
+
+static int add_mpi(struct agents *a, uint16_t port, struct remotes *r, struct err *e)
+{
+    struct buf names;
+    struct argv argv = {0};
+    if (write_boot_file(a, port, e) < 0)
+        return -1;
+    buf_init(&names, 0);
+    join_names(a, &names);
+    const struct remote_mpi mpi = {.is_hydra = is_hydra(),
+                                   .nnodes = (uint32_t)a->hosts->n,
+                                   .hosts = buf_str(&names),
+                                   .muster = remote_path(a),
+                                   .boot_file = a->boot_file};
+    int rc = remote_mpi_argv(&mpi, &argv, e);
+    const struct remote_command command = {
+        .host = mpi.is_hydra ? "mpiexec.hydra" : "mpirun", .nnodes = mpi.nnodes, .argv = &argv};
+    if (rc == 0)
+        remotes_add(r, &command);
+    argv_fini(&argv);
+    buf_fini(&names);
+    return rc;
+}
+
+int agents_add(struct agents *a, uint16_t port, struct remotes *r, struct err *e)
+{
+    if (a->found->launch == START_SLURM)
+        return add_step(a, port, r, e);
+    if (a->found->launch == START_MPI)
+        return add_mpi(a, port, r, e);
+    for (uint32_t i = 0; i < a->hosts->n; i++)
+        if (add_host(a, i, port, r, e) < 0)
+            return -1;
+    return 0;
+}
+
+void agents_forget(struct agents *a)
+{
+    if (a->boot_file)
+        unlink(a->boot_file);
+    free(a->boot_file);
+    a->boot_file = NULL;
+}
