@@ -12,7 +12,7 @@ foreach(suite ${system_suites})
     add_test(NAME system/${name} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/lint/absent.sh "bats, or the launcher,")
   endif()
   # Of suites with several hosts, a whole file may be skipped: lab.bash says so in these words.
-  set_tests_properties(system/${name} PROPERTIES LABELS system TIMEOUT 120 SKIP_RETURN_CODE 77
+  set_tests_properties(system/${name} PROPERTIES LABELS system TIMEOUT 300 SKIP_RETURN_CODE 77
     SKIP_REGULAR_EXPRESSION "# skip whole file: ")
   if(name MATCHES "^t2")
     set_tests_properties(system/${name} PROPERTIES TIMEOUT 900)
