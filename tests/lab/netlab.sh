@@ -253,7 +253,7 @@ down() {
 keeper_of() {
   local words
   [[ -s $dir/keeper ]] && mapfile -d '' words 2>/dev/null <"/proc/$(<"$dir/keeper")/cmdline" || return 0
-  [[ " ${words[*]} " != *" $dir _keep "* ]] || cat "$dir/keeper"
+  [[ " ${words[*]} " != *" $dir _keep "* ]] || cat "$dir/keeper" 2>/dev/null || true
 }
 
 # ---- a lab in use
