@@ -187,7 +187,8 @@ enum option_type {
     X(REQUIRE_SECRET, "require-secret", 0, true, NULL, FLAG, require_secret, NULL,             \
       "refuse to meet other nodes without --secret-file")                                      \
     X(JOIN_TIMEOUT, "join-timeout", 0, true, NULL, DURATION, join_timeout_ms, "TIME",          \
-      "from the first node that comes to the last (default 600s)")                             \
+      "from the first node that comes to the last, on hosts of a list from the start "         \
+      "(default 600s)")                                                                        \
     X(ROLE, "role", 0, true, "PET_ROLE", TEXT, role, "NAME",                                   \
       "label of the workers, their ROLE_NAME (default: default)")                              \
     X(SCHEDULER_ENV, "scheduler-env", 0, true, NULL, SCHEDULER_ENV, scheduler_env, "HOW",      \
