@@ -40,9 +40,10 @@ static int find_node_rank(struct options *opt, const struct engine_view *view, s
     if (engine_node_rank(view, ENGINE_UNKNOWN, place, &rank, &from, e) < 0)
         return -1;
     if (rank >= opt->nnodes_max)
-        return err_set(e, ERR_USAGE,
-                       "--node-rank auto: %s says %u, but of %u nodes (--nnodes) the last is %u",
-                       from, rank, opt->nnodes_max, opt->nnodes_max - 1);
+        return err_set(
+            e, ERR_USAGE,
+            "--node-rank auto: %s says %u, but of %u nodes (--nnodes) the last is %u", from,
+            rank, opt->nnodes_max, opt->nnodes_max - 1);
     opt->node_rank = (int32_t)rank;
     log_info("", "--node-rank auto: %u, from %s", rank, from);
     return 0;
@@ -62,8 +63,8 @@ int engines_find(struct options *opt, struct engine_found *out, struct err *e)
     if (engine_choose(&out->view, &request, &out->launch, e) < 0
         || (out->launch == LAUNCH_MANUAL && engine_check_tasks(&out->view, opt->nproc, e) < 0))
         return -1;
-    bool is_started = out->launch == LAUNCH_SSH || out->launch == LAUNCH_SLURM
-                      || out->launch == LAUNCH_MPI;
+    bool is_started =
+        out->launch == LAUNCH_SSH || out->launch == LAUNCH_SLURM || out->launch == LAUNCH_MPI;
     if (is_started && !options_has_hosts(opt))
         opt->hosts = out->view.nodelist;
     if (opt->node_rank == NODE_RANK_AUTO && !is_started)

@@ -1,5 +1,5 @@
-/* engines.h - how the nodes of a job are started, and which of them this one is: what the command
- * line asks for against what the environment says of who started us.
+/* engines.h - how the nodes of a job are started, and which of them this one is: what the
+ * command line asks for against what the environment says of who started us.
  */
 #ifndef MUSTER_LAUNCHER_CMD_ENGINES_H
 #define MUSTER_LAUNCHER_CMD_ENGINES_H

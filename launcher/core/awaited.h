@@ -15,7 +15,8 @@ struct awaited_node {
 
 /* Zero-initialised by the owner. */
 struct awaited {
-    struct awaited_node *list; /* by place in the list of hosts; NULL = nothing is known of any */
+    struct awaited_node
+        *list; /* by place in the list of hosts; NULL = nothing is known of any */
     uint32_t n;
 };
 

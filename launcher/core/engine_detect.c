@@ -206,7 +206,8 @@ static int check_request(const struct engine_view *view, const struct engine_req
                          struct err *e)
 {
     bool has_nodes = r->has_hosts || view->in_allocation;
-    bool starts = r->launch == LAUNCH_SSH || r->launch == LAUNCH_SLURM || r->launch == LAUNCH_MPI;
+    bool starts =
+        r->launch == LAUNCH_SSH || r->launch == LAUNCH_SLURM || r->launch == LAUNCH_MPI;
     if (starts && r->has_endpoint)
         return refuse_request(r->launch,
                               "muster starts the nodes itself; --rdzv-endpoint is for nodes "

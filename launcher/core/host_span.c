@@ -31,8 +31,7 @@ static bool is_next(const char *a, const char *b)
     struct str x = number_around(a, at), y = number_around(b, at);
     return str_parse_u64(x, 0, UINT32_MAX, &left) == 0
            && str_parse_u64(y, 0, UINT32_MAX, &right) == 0 && right == left + 1
-           && (x.n == y.n || (*x.p != '0' && *y.p != '0'))
-           && strcmp(x.p + x.n, y.p + y.n) == 0;
+           && (x.n == y.n || (*x.p != '0' && *y.p != '0')) && strcmp(x.p + x.n, y.p + y.n) == 0;
 }
 
 static void flush(struct host_span *span, struct buf *out)

@@ -1,6 +1,7 @@
 /* host_span.h - names of hosts one after the other, neighbours written together: "n2-n9, n12".
  *
- * Neighbours differ in one number only, which goes up by one and is written with as many digits.
+ * Neighbours differ in one number only, which goes up by one and is written with as many
+ * digits.
  */
 #ifndef MUSTER_LAUNCHER_CORE_HOST_SPAN_H
 #define MUSTER_LAUNCHER_CORE_HOST_SPAN_H

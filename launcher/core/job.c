@@ -963,9 +963,10 @@ static void on_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
     while (j->nodes.list[node].status != MEMBER_AWAITED)
         node++;
     struct err e;
-    err_set(&e, ERR_UNAVAILABLE, "node %u did not join within %d s; %u of %u nodes are missing%s",
-            node, (int)(j->opt->join_timeout_ms / 1000), j->nodes.n - j->nodes.njoined,
-            j->nodes.n, buf_str(&j->line));
+    err_set(&e, ERR_UNAVAILABLE,
+            "node %u did not join within %d s; %u of %u nodes are missing%s", node,
+            (int)(j->opt->join_timeout_ms / 1000), j->nodes.n - j->nodes.njoined, j->nodes.n,
+            buf_str(&j->line));
     lose(j, &j->nodes.list[node], &e, now_ms, fx);
 }
 

@@ -1,5 +1,5 @@
-/* launch.h - the ways in which the nodes of a job can be started, and their names on the command
- * line. Which one it is decides engine_detect.h.
+/* launch.h - the ways in which the nodes of a job can be started, and their names on the
+ * command line. Which one it is decides engine_detect.h.
  */
 #ifndef MUSTER_LAUNCHER_CORE_LAUNCH_H
 #define MUSTER_LAUNCHER_CORE_LAUNCH_H

@@ -58,7 +58,7 @@ enum {
     TAIL_MAX = 256 * 1024,
     DIR_MAX = 4095,
     SLOTS_MAX = 32 * 1024, /* all 4096 of a host by number */
-    STRING_MAX = 131071, /* the kernel's MAX_ARG_STRLEN without the NUL */
+    STRING_MAX = 131071,   /* the kernel's MAX_ARG_STRLEN without the NUL */
     SIGNAL_MAX = 64,
     ERRNO_MAX = 4095,
     EXIT_MAX = 255,

@@ -550,7 +550,8 @@ static int check_command(enum option_command command, const struct options *opt,
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
                        command == OPTIONS_PLAN ? "plan" : "run");
-    return check_hosts(opt, e) < 0 || check_nodes(opt, environment, e) < 0 || check_logs(opt, e) < 0
+    return check_hosts(opt, e) < 0 || check_nodes(opt, environment, e) < 0
+                   || check_logs(opt, e) < 0
                ? -1
                : check_wrap(opt, e);
 }

@@ -289,10 +289,10 @@ struct options {
     const char *ssh, *remote_muster, *env_file, *chdir, *interface;
     struct text_list ssh_args, forward;
     uint32_t nnodes_min, nnodes_max;
-    int32_t node_rank;                      /* below 0: not given, or NODE_RANK_AUTO */
-    enum launch engine;                     /* as asked for */
-    const char *slots; /* of this host, as host_slots_format; NULL = all. Not an option: set from
-                        * what the head tells */
+    int32_t node_rank;  /* below 0: not given, or NODE_RANK_AUTO */
+    enum launch engine; /* as asked for */
+    const char *slots;  /* of this host, as host_slots_format; NULL = all. Not an option: set
+                         * from  what the head tells */
     const char *rdzv_endpoint;              /* HOST[:PORT], checked; NULL = not given */
     const char *master_addr, *local_addr;   /* NULL = not given */
     uint64_t join_timeout_ms, last_call_ms; /* for all nodes; once enough have joined */

@@ -16,8 +16,8 @@ static int mark(struct str text, uint32_t total, bool *is_named, struct err *e)
             return err_set(e, ERR_HOSTFILE, "'%.*s' is no slot of a host", STR_ARG(word));
         if (k >= total)
             return err_set(e, ERR_HOSTFILE,
-                           "slot %u does not exist on this host; it has slots 0..%u", (unsigned)k,
-                           total - 1);
+                           "slot %u does not exist on this host; it has slots 0..%u",
+                           (unsigned)k, total - 1);
         is_named[k] = true;
     }
     return 0;

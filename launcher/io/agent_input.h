@@ -1,4 +1,5 @@
-/* agent_input.h - what the head's standard input says, as a pipe that workers of this node read.
+/* agent_input.h - what the head's standard input says, as a pipe that workers of this node
+ * read.
  *
  * Owns the pipe, for all generations, and asks the head for more whenever the last bytes are in
  * it. Which of the workers read decides streams.h.

@@ -57,8 +57,9 @@ static int check_allocation(const struct agents *a, struct err *e)
     int rc = 0;
     for (size_t i = 0; i < a->hosts->n && rc == 0; i++)
         if (!host_list_find(&allocation, a->hosts->hosts[i].name))
-            rc = err_set(e, ERR_USAGE, "%.80s is not in this Slurm allocation, which has %.120s",
-                         a->hosts->hosts[i].name, nodelist);
+            rc =
+                err_set(e, ERR_USAGE, "%.80s is not in this Slurm allocation, which has %.120s",
+                        a->hosts->hosts[i].name, nodelist);
     host_list_fini(&allocation);
     return rc;
 }
@@ -68,10 +69,11 @@ static int check_names(const struct agents *a, struct err *e)
 {
     for (size_t i = 0; i < a->hosts->n; i++)
         if (a->hosts->hosts[i].user || a->hosts->hosts[i].port)
-            return err_set(e, ERR_USAGE,
-                           "%.80s: with --engine mpi a host has no user and no port of its own; "
-                           "~/.ssh/config has them",
-                           a->hosts->hosts[i].name);
+            return err_set(
+                e, ERR_USAGE,
+                "%.80s: with --engine mpi a host has no user and no port of its own; "
+                "~/.ssh/config has them",
+                a->hosts->hosts[i].name);
     return 0;
 }
 
@@ -86,8 +88,9 @@ int agents_check(const struct agents *a, struct err *e)
     case LAUNCH_SLURM:
         return check_allocation(a, e) < 0 ? -1 : check_program("srun", e);
     case LAUNCH_MPI:
-        return check_names(a, e) < 0 ? -1
-                                     : check_program(is_hydra() ? "mpiexec.hydra" : "mpirun", e);
+        return check_names(a, e) < 0
+                   ? -1
+                   : check_program(is_hydra() ? "mpiexec.hydra" : "mpirun", e);
     case LAUNCH_SSH:
         return needs_ssh(a) ? check_program(a->opt->ssh ? a->opt->ssh : "ssh", e) : 0;
     case LAUNCH_AUTO:
@@ -184,11 +187,8 @@ static int add_host(const struct agents *a, uint32_t node, uint16_t port, struct
     bool is_local = is_here(a, host);
     if ((is_local ? local_argv(a, token, &argv) : remote_ssh_argv(&ssh, &argv, e)) < 0)
         return err_wrap(e, "%s", host->name);
-    struct remote_command command = {.host = host->name,
-                                     .nnodes = 1,
-                                     .argv = &argv,
-                                     .token = token,
-                                     .is_again = !is_local};
+    struct remote_command command = {
+        .host = host->name, .nnodes = 1, .argv = &argv, .token = token, .is_again = !is_local};
     int rc = add_booted(a, &command, node, port, r, e);
     argv_fini(&argv);
     return rc;
@@ -286,8 +286,7 @@ static int add_mpi(struct agents *a, uint16_t port, struct remotes *r, struct er
                                    .muster = remote_path(a),
                                    .boot_file = a->boot_file};
     int rc = remote_mpi_argv(&mpi, &argv, e);
-    const struct remote_command command = {.host =
-                                               mpi.is_hydra ? "mpiexec.hydra" : "mpirun",
+    const struct remote_command command = {.host = mpi.is_hydra ? "mpiexec.hydra" : "mpirun",
                                            .nnodes = mpi.nnodes,
                                            .argv = &argv,
                                            .is_group = true};

@@ -38,12 +38,12 @@ struct driver_agent {
     struct addr head;          /* that has proved itself */
     const struct options *opt; /* NULL until the head has told */
     const struct facts *facts;
-    struct agent_setup setup; /* what it told */
+    struct agent_setup setup;  /* what it told */
     struct agent_input *input; /* its standard input; NULL = it has none for us */
     bool reads_input;          /* some worker does */
     uv_poll_t lifeline;
     int status;
-    char *words; /* the head's, about the end; NULL = none */
+    char *words;    /* the head's, about the end; NULL = none */
     bool has_hello; /* the head knows what this node is called */
     bool has_end, is_closing;
 };
@@ -150,8 +150,7 @@ static void watch_input(struct driver_agent *d, const struct frame *frame)
         const struct order *o = frame->u.plan.order;
         d->reads_input = streams_is_input_shared(d->opt);
         for (uint32_t i = 0; i < o->nworkers; i++)
-            d->reads_input =
-                d->reads_input || streams_reads_input(d->opt, o->first_rank + i);
+            d->reads_input = d->reads_input || streams_reads_input(d->opt, o->first_rank + i);
     } else if (frame->type == FRAME_START && d->reads_input) {
         agent_input_begin(d->input);
     }

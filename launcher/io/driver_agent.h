@@ -25,7 +25,8 @@ struct agent {
 
 /* Runs to the end: afterwards no worker is left. The status of the whole job, as the head told
  * it, but 0 of one that the head has started (engines kill what is left of a step of which a
- * task failed); 69 or 77 if there is no way to the head, or none any more. All has been said. */
+ * task failed); 69 or 77 if there is no way to the head, or none any more. All has been said.
+ */
 int driver_agent_run(const struct agent *agent);
 
 #endif

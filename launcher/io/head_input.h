@@ -16,7 +16,8 @@
 struct head_input;
 struct uv_loop_s;
 
-/* send: bytes for a link, none = the end. nreaders: how many nodes read. NULL with ERR_SYSTEM. */
+/* send: bytes for a link, none = the end. nreaders: how many nodes read. NULL with ERR_SYSTEM.
+ */
 struct head_input *head_input_new(struct uv_loop_s *loop, uint32_t nreaders, void *ctx,
                                   void (*send)(void *ctx, uint32_t link, struct str bytes),
                                   struct err *e);

@@ -1,7 +1,8 @@
-/* head_remotes.h - the head's nodes on other hosts, from the start of their agents to their links.
+/* head_remotes.h - the head's nodes on other hosts, from the start of their agents to their
+ * links.
  *
- * Owns the running commands, who has come, and the moment in which the failures of several hosts
- * are collected (start_faults.h). What they mean for the job decides job.c.
+ * Owns the running commands, who has come, and the moment in which the failures of several
+ * hosts are collected (start_faults.h). What they mean for the job decides job.c.
  */
 #ifndef MUSTER_LAUNCHER_IO_HEAD_REMOTES_H
 #define MUSTER_LAUNCHER_IO_HEAD_REMOTES_H
@@ -22,12 +23,12 @@ struct head_remotes *head_remotes_new(struct uv_loop_s *loop, struct spread *spr
                                       const struct rlimit *limits,
                                       const struct head_remotes_events *events);
 
-/* Starts the agents, which will look for the head at this port. A command that cannot be made is
- * as one that fails. */
+/* Starts the agents, which will look for the head at this port. A command that cannot be made
+ * is as one that fails. */
 void head_remotes_start(struct head_remotes *hr, uint16_t port);
 
-/* A node says who it is: appends its SETUP message to out. 0, or -1: it is none of them (all has
- * been said). */
+/* A node says who it is: appends its SETUP message to out. 0, or -1: it is none of them (all
+ * has been said). */
 int head_remotes_setup(struct head_remotes *hr, const struct wire_who *who, struct buf *out);
 
 /* When head_remotes_tick is due; UINT64_MAX = never. */

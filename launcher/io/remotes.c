@@ -56,7 +56,7 @@ struct remotes {
     struct remotes_events events;
     struct spawn spawn;
     struct remote **list;
-    bool *is_linked; /* by node */
+    bool *is_linked;                  /* by node */
     uint32_t n, next, nlogins, nleft; /* nleft: that run, or have open handles */
     uint32_t nnodes;
     size_t cap;

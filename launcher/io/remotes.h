@@ -45,8 +45,8 @@ struct remote_command {
     const char *token; /* what the agent's first line has to say; NULL = agents say nothing */
     struct str boot;   /* with a token: the record; wiped once it is sent */
     const char *const *hidden; /* variables that it must not get, NULL-terminated; or NULL */
-    bool is_again; /* another try may help: ssh */
-    bool is_group; /* one program for all nodes: srun, mpirun */
+    bool is_again;             /* another try may help: ssh */
+    bool is_group;             /* one program for all nodes: srun, mpirun */
 };
 void remotes_add(struct remotes *r, const struct remote_command *command);
 
