@@ -80,6 +80,11 @@ enum contract_when {
     X("OMPI_MCA_ess_*")                                                                        \
     X("OMPI_APP_CTX_NUM_PROCS")                                                                \
     X("OMPI_FIRST_RANKS")                                                                      \
+    X("OMPI_NUM_APP_CTX")                                                                      \
+    X("OMPI_FILE_LOCATION")                                                                    \
+    X("OMPI_COMMAND")                                                                          \
+    X("OMPI_ARGV")                                                                             \
+    X("PRTE_*")                                                                                \
     X("PMI_*")                                                                                 \
     X("PMIX_*")                                                                                \
     X("HYDI_*")                                                                                \

@@ -70,10 +70,12 @@ static int read_record(int fd, struct boot_record *out, struct err *e)
     return rc;
 }
 
-/* To the head, over the command that has started us. */
+/* To the head, over the command that has started us. That a head elsewhere is not on loopback
+ * is no news. The reason begins with the address. */
 static void say_try(const struct addr *head, const struct err *why)
 {
-    (void)head; /* the reason begins with it */
+    if (addr_is_loopback(head->host))
+        return;
     printf("try %s\n", why->text);
     fflush(stdout);
 }

@@ -28,6 +28,10 @@ static int set_environment(const struct wire_setup *setup, struct err *e)
 int agent_setup(struct agent_setup *s, const struct wire_setup *setup, struct err *e)
 {
     *s = (struct agent_setup){.has_facts = false};
+    if (*setup->host) {
+        s->log_name = mem_printf("muster: %s", setup->host);
+        log_set_name(s->log_name);
+    }
     if (set_environment(setup, e) < 0)
         return -1;
     if (chdir(setup->dir) < 0)
@@ -60,4 +64,6 @@ void agent_setup_fini(struct agent_setup *s)
         free(s->args[i]);
     free(s->args);
     free(s->slots);
+    log_set_name("muster");
+    free(s->log_name);
 }

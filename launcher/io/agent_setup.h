@@ -12,6 +12,7 @@ struct agent_setup {
     struct options options; /* borrows from args and the environment */
     struct facts facts;
     char **args, *slots;
+    char *log_name; /* before what this muster says: "muster: n2" */
     bool has_facts;
 };
 

@@ -222,6 +222,7 @@ static int add_step(const struct agents *a, uint16_t port, struct remotes *r, st
                                      .nnodes = srun.nnodes,
                                      .argv = &argv,
                                      .token = token,
+                                     .is_group = true,
                                      .hidden = remote_srun_hidden()};
     if (rc == 0)
         rc = add_booted(a, &command, BOOT_NODE_ANY, port, r, e);
@@ -285,8 +286,10 @@ static int add_mpi(struct agents *a, uint16_t port, struct remotes *r, struct er
                                    .muster = remote_path(a),
                                    .boot_file = a->boot_file};
     int rc = remote_mpi_argv(&mpi, &argv, e);
-    const struct remote_command command = {
-        .host = mpi.is_hydra ? "mpiexec.hydra" : "mpirun", .nnodes = mpi.nnodes, .argv = &argv};
+    const struct remote_command command = {.host = mpi.is_hydra ? "mpiexec.hydra" : "mpirun",
+                                           .nnodes = mpi.nnodes,
+                                           .argv = &argv,
+                                           .is_group = true};
     if (rc == 0)
         remotes_add(r, &command);
     argv_fini(&argv);

@@ -43,7 +43,8 @@ struct driver_agent {
     bool reads_input;          /* some worker does */
     uv_poll_t lifeline;
     int status;
-    char *words; /* the head's, about the end; NULL = none */
+    char *words;    /* the head's, about the end; NULL = none */
+    bool has_hello; /* the head knows what this node is called */
     bool has_end, is_closing;
 };
 
@@ -78,10 +79,18 @@ static void close_all(struct driver_agent *d)
 static void send_up(void *ctx, const struct frame *frame)
 {
     struct driver_agent *d = ctx;
+    struct frame named = *frame;
+    struct err e;
     if (!d->link)
         return;
+    d->has_hello = d->has_hello || frame->type == FRAME_HELLO;
+    if (frame->type == FRAME_REFUSED && !d->has_hello && d->facts) {
+        e = *frame->u.refused.err;
+        err_wrap(&e, "%s", d->facts->host);
+        named.u.refused.err = &e;
+    }
     buf_reset(&d->bytes);
-    link_wire_frame(frame, &d->bytes);
+    link_wire_frame(&named, &d->bytes);
     link_send(d->link, (struct str){d->bytes.data, d->bytes.len});
 }
 
@@ -210,7 +219,7 @@ static void on_open(void *ctx, struct link *link, const struct link_peer *peer)
 static int take_setup(struct driver_agent *d, const struct wire_setup *setup, struct err *e)
 {
     if (agent_setup(&d->setup, setup, e) < 0)
-        return -1;
+        return *setup->host ? err_wrap(e, "%s", setup->host) : -1;
     d->opt = &d->setup.options;
     d->facts = &d->setup.facts;
     return 0;
@@ -226,7 +235,6 @@ static void on_setup(struct driver_agent *d, const struct wire_setup *setup)
         return;
     }
     struct frame refusal = {.type = FRAME_REFUSED};
-    err_wrap(&e, "%s", *setup->host ? setup->host : "a node");
     refusal.u.refused.err = &e;
     send_up(d, &refusal); /* the head ends the job, and this node with it */
 }
@@ -238,7 +246,8 @@ static void on_message_frame(struct driver_agent *d, const struct frame *frame)
         d->words = d->words ? d->words : mem_strdup(frame->u.bye.text);
     } else if (frame->type == FRAME_REFUSED) {
         end_with(d, err_exit_status(frame->u.refused.err->code));
-        log_error("node", "%s", frame->u.refused.err->text);
+        if (d->agent->opt) /* else the head is who says it */
+            log_error("node", "%s", frame->u.refused.err->text);
     }
     watch_input(d, frame);
     if (d->node)
@@ -374,7 +383,7 @@ int driver_agent_run(const struct agent *agent)
     } else {
         run(d);
     }
-    if (d->words && agent->opt) /* else the head is who says it */
+    if (d->words && agent->opt) /* likewise */
         say(d->words, strlen(d->words), SAY_REPORT_MS);
     int status = d->status;
     agent_setup_fini(&d->setup);

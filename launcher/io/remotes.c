@@ -15,13 +15,14 @@
 #include "base/mem.h"
 #include "launcher/core/boot_record.h"
 #include "launcher/core/remote_failure.h"
+#include "launcher/io/descendants.h"
 #include "launcher/io/spawn.h"
 
 enum {
     NOISE_MAX = 64 * 1024, /* of start-up files, before the agent's first words */
     WORDS_MAX = 4096,      /* kept of its standard error */
-    END_MS = 3000,         /* from the end of its standard input to SIGKILL */
-    END_GROUP_MS = 20000,  /* the same of srun and mpirun, which tidy up after their tasks */
+    END_MS = 3000,         /* from the end of its standard input to a signal */
+    END_GROUP_MS = 10000,  /* from SIGTERM to SIGKILL, of srun and mpirun */
 };
 
 enum remote_state { REMOTE_WAITING, REMOTE_LOGIN, REMOTE_UP, REMOTE_PAUSE, REMOTE_ENDED };
@@ -30,7 +31,7 @@ struct remote {
     struct remotes *owner;
     uint32_t node, nnodes; /* the first of them */
     enum remote_state state;
-    bool is_told, is_again;
+    bool is_told, is_again, is_group;
     char *host, *token; /* token NULL: its agents say nothing */
     struct argv argv;
     const char *const *hidden;
@@ -44,6 +45,7 @@ struct remote {
     uv_pipe_t in, out, err;
     int nhandles;
     struct buf said, complaint; /* of its standard output the last lines, and error */
+    struct buf line;            /* of its standard error, once it has its link */
     char words[128];            /* how far it is */
     uv_write_t write;
     struct err why;
@@ -61,6 +63,7 @@ struct remotes {
     char *slab;
     uv_timer_t timer; /* of the next try; once closing, of the end */
     bool is_closing, has_timer;
+    struct descendants *descendants; /* NULL = no command has any that could be left */
 };
 
 enum { SLAB = 16 * 1024 };
@@ -79,6 +82,7 @@ static void remote_free(struct remote *m)
     free(m->boot);
     buf_fini(&m->said);
     buf_fini(&m->complaint);
+    buf_fini(&m->line);
     free(m);
 }
 
@@ -88,6 +92,7 @@ static void maybe_finish(struct remotes *r)
         return;
     for (uint32_t i = 0; i < r->n; i++)
         remote_free(r->list[i]);
+    descendants_free(r->descendants);
     free(r->list);
     free(r->is_linked);
     free(r->slab);
@@ -197,11 +202,11 @@ static struct str telling_line(const struct buf *text, bool is_first)
 
 static void describe_end(struct remote *m, int status, bool was_up)
 {
-    struct str line = telling_line(&m->complaint, m->nnodes > 1);
+    struct str line = telling_line(&m->complaint, m->is_group);
     const char *program = m->argv.words[0];
     if (WIFSIGNALED(status))
         err_set(&m->why, ERR_UNAVAILABLE, "%s ended by signal %d", program, WTERMSIG(status));
-    else if (WEXITSTATUS(status) == 127 && !was_up && m->nnodes == 1)
+    else if (WEXITSTATUS(status) == 127 && !was_up && !m->is_group)
         err_set(&m->why, ERR_UNAVAILABLE,
                 "muster is not there, or not under this path (--remote-muster): %.*s",
                 STR_ARG(line));
@@ -255,6 +260,13 @@ static void drain(struct remote *m)
         buf_add(&m->complaint, m->owner->slab, (size_t)n);
 }
 
+/* mpirun leaves an ssh that hangs; by now no agent has anything left to do. */
+static void sweep(const struct remotes *r)
+{
+    if (r->descendants)
+        descendants_signal(r->descendants, SIGKILL);
+}
+
 static void on_exit_status(struct remote *m, int status)
 {
     struct remotes *r = m->owner;
@@ -262,6 +274,8 @@ static void on_exit_status(struct remote *m, int status)
     m->pid = 0;
     uv_close((uv_handle_t *)&m->exit, on_poll_closed);
     r->nlogins -= was_login;
+    if (r->is_closing && m->is_group)
+        sweep(r);
     drain(m);
     if (!m->is_told) {
         describe_end(m, status, was_up);
@@ -310,7 +324,7 @@ static void on_marker(struct remote *m)
     uv_buf_t bytes = uv_buf_init(m->boot, (unsigned)m->boot_len);
     m->write.data = m;
     login_over(m);
-    tell_state(m, m->nnodes > 1 ? "its step runs, no link" : "ssh up, no link", "");
+    tell_state(m, m->is_group ? "its step runs, no link" : "ssh up, no link", "");
     if (uv_write(&m->write, (uv_stream_t *)&m->in, &bytes, 1, on_written) < 0)
         close_pipe(&m->in);
 }
@@ -361,7 +375,7 @@ static void read_status(struct remote *m)
     char *end;
     while (m->said.len && (end = memchr(m->said.data, '\n', m->said.len))) {
         *end = '\0';
-        if (m->nnodes == 1 && strncmp(m->said.data, try, sizeof try - 1) == 0)
+        if (!m->is_group && strncmp(m->said.data, try, sizeof try - 1) == 0)
             tell_state(m, "ssh up, no link: ", m->said.data + sizeof try - 1);
         buf_consume(&m->said, (size_t)(end + 1 - m->said.data));
     }
@@ -388,11 +402,39 @@ static void on_said(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         read_status(m);
 }
 
+/* What muster says on the other host is for people here; words of ssh and srun are not. */
+static void pass_on(struct remote *m, const char *p, size_t n)
+{
+    static const char own[] = "muster: ";
+    char *end;
+    buf_add(&m->line, p, n);
+    while (m->line.len && (end = memchr(m->line.data, '\n', m->line.len))) {
+        *end = '\0';
+        if (strncmp(m->line.data, own, sizeof own - 1) == 0)
+            log_info("remote", "%s", m->line.data + sizeof own - 1);
+        buf_consume(&m->line, (size_t)(end + 1 - m->line.data));
+    }
+    if (m->line.len > WORDS_MAX)
+        buf_reset(&m->line);
+}
+
+static bool has_link(const struct remote *m)
+{
+    for (uint32_t node = m->node; node < m->node + m->nnodes; node++)
+        if (m->owner->is_linked[node])
+            return true;
+    return false;
+}
+
 static void on_complaint(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct remote *m = stream->data;
     if (n < 0) {
         close_pipe(&m->err);
+        return;
+    }
+    if (has_link(m)) {
+        pass_on(m, buf->base, (size_t)n);
         return;
     }
     log_debug("remote", "%s: %.*s", m->host, (int)n, buf->base);
@@ -498,7 +540,10 @@ static void start_one(struct remote *m)
     r->nlogins++;
     buf_reset(&m->said);
     buf_reset(&m->complaint);
-    tell_state(m, "not logged in yet", "");
+    if (m->is_group)
+        tell_state(m, m->host, " has not started it yet");
+    else
+        tell_state(m, "not logged in yet", "");
     if (start(m, &m->why) == 0) {
         if (!m->token)
             login_over(m);
@@ -575,11 +620,15 @@ void remotes_add(struct remotes *r, const struct remote_command *command)
     *command->argv = (struct argv){0};
     m->hidden = command->hidden;
     m->is_again = command->is_again;
+    m->is_group = command->is_group;
+    if (m->is_group && !r->descendants)
+        r->descendants = descendants_adopt();
     if (command->token)
         m->boot = mem_dup(command->boot.p, command->boot.n);
     m->boot_len = command->boot.n;
     buf_init(&m->said, NOISE_MAX + 64);
     buf_init(&m->complaint, 0);
+    buf_init(&m->line, 0);
     r->nnodes += command->nnodes;
     r->is_linked = mem_realloc(r->is_linked, r->nnodes, sizeof *r->is_linked);
     for (uint32_t node = m->node; node < r->nnodes; node++)
@@ -606,18 +655,27 @@ static void on_end_time(uv_timer_t *timer)
             kill(-r->list[i]->pid, SIGKILL);
 }
 
+/* mpirun ends its own children at SIGTERM only; srun's tasks have ended by now. */
+static void on_end_asked(uv_timer_t *timer)
+{
+    const struct remotes *r = timer->data;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->list[i]->pid)
+            kill(r->list[i]->is_group ? r->list[i]->pid : -r->list[i]->pid,
+                 r->list[i]->is_group ? SIGTERM : SIGKILL);
+    uv_timer_start(timer, on_end_time, END_GROUP_MS, 0);
+}
+
 void remotes_close(struct remotes *r)
 {
-    uint64_t end_ms = END_MS;
     r->is_closing = true;
-    for (uint32_t i = 0; i < r->n; i++) {
-        if (r->list[i]->nnodes > 1)
-            end_ms = END_GROUP_MS;
+    for (uint32_t i = 0; i < r->n; i++)
         if (r->list[i]->pid)
             close_pipe(&r->list[i]->in);
-    }
-    if (r->nleft)
-        uv_timer_start(&r->timer, on_end_time, end_ms, 0);
-    else
+    if (r->nleft) {
+        uv_timer_start(&r->timer, on_end_asked, END_MS, 0);
+    } else {
+        sweep(r);
         uv_close((uv_handle_t *)&r->timer, on_timer_closed);
+    }
 }

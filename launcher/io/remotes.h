@@ -46,6 +46,7 @@ struct remote_command {
     struct str boot;   /* with a token: the record; wiped once it is sent */
     const char *const *hidden; /* variables that it must not get, NULL-terminated; or NULL */
     bool is_again;             /* another try may help: ssh */
+    bool is_group;             /* one program for all nodes: srun, mpirun */
 };
 void remotes_add(struct remotes *r, const struct remote_command *command);
 
@@ -55,7 +56,8 @@ void remotes_start(struct remotes *r);
 /* The agent of this node has its link: that its command ends is of no interest any more. */
 void remotes_linked(struct remotes *r, uint32_t node);
 
-/* Ends what still runs, once the links are closed: their standard input first, then SIGTERM.
+/* Ends what still runs, once the links are closed: their standard input first, then SIGKILL;
+ * srun and mpirun, which tidy up after their tasks, get SIGTERM before.
  * Frees itself once all are reaped and its handles closed. */
 void remotes_close(struct remotes *r);
 

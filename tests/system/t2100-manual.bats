@@ -454,3 +454,44 @@ joins_in_vain() { # the second node's options
   no_leftovers
 }
 is_running() { ! has_ended "$1"; }
+
+@test "--node-rank auto is the index of an Indexed Job" {
+  facts_worker
+  JOB_COMPLETION_INDEX=1 launch b 0 run --nnodes 2 --node-rank auto --rdzv-endpoint "$ENDPOINT" -n 1 ./facts
+  JOB_COMPLETION_INDEX=0 launch a 0 run --nnodes 2 --node-rank auto --rdzv-endpoint "$ENDPOINT" -n 1 ./facts
+  ended a
+  expect_status 0
+  expect_in "$stderr" "--node-rank auto: 0, from JOB_COMPLETION_INDEX"
+  ended b
+  expect_status 0
+  expect_in "$stderr" "--node-rank auto: 1, from JOB_COMPLETION_INDEX"
+}
+
+@test "--node-rank auto that nothing or two things answer: status 2" {
+  run_muster run --nnodes 2 --node-rank auto --rdzv-endpoint "$ENDPOINT" -n 1 true
+  expect_status 2
+  expect_in "$stderr" "give the number itself"
+  JOB_COMPLETION_INDEX=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=1 \
+    run_muster run --nnodes 2 --node-rank auto --rdzv-endpoint "$ENDPOINT" -n 1 true
+  expect_status 2
+  expect_in "$stderr" "JOB_COMPLETION_INDEX says 1, OMPI_COMM_WORLD_RANK says 0"
+  JOB_COMPLETION_INDEX=2 run_muster run --nnodes 2 --node-rank auto --rdzv-endpoint "$ENDPOINT" -n 1 true
+  expect_status 2
+  expect_in "$stderr" "of 2 nodes"
+}
+
+@test "an engine that is not here: status 2, which says what would be right" {
+  run_muster run --engine slurm -n 1 sh -c ': >started'
+  expect_status 2
+  expect_in "$stderr" "salloc"
+  run_muster run --engine mpi -n 1 sh -c ': >started'
+  expect_status 2
+  expect_in "$stderr" "--hostfile"
+  run_muster run --engine rsh -n 1 sh -c ': >started'
+  expect_status 2
+  expect_in "$stderr" "auto, ssh, slurm, mpi or manual"
+  run_muster run --hosts localhost,127.0.0.1 --nnodes 3 -n 1 sh -c ': >started'
+  expect_status 2
+  expect_in "$stderr" "there are 2 hosts in --hosts"
+  [[ ! -e started ]]
+}

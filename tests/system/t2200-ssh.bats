@@ -6,7 +6,6 @@ load launcher
 load lab
 
 setup_file() {
-  need_options --hostfile --rdzv-endpoint --engine
   lab_up 3
 }
 teardown_file() { lab_down; }

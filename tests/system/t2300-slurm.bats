@@ -6,7 +6,6 @@ load launcher
 load lab
 
 setup_file() {
-  need_options --rdzv-endpoint --engine
   lab_up 3 --no-sshd
   slurm_up --lab "$LAB"
 }
