@@ -69,7 +69,8 @@ static void pauses(void **state)
     static const uint64_t least[] = {500, 1000, 2000, 4000};
     for (uint32_t tries = 1; tries < REMOTE_TRIES; tries++)
         for (uint64_t random = 0; random <= UINT32_MAX; random += 12345677) {
-            uint64_t ms = remote_failure_pause_ms(REMOTE_FAILURE_REFUSED, tries, (uint32_t)random);
+            uint64_t ms =
+                remote_failure_pause_ms(REMOTE_FAILURE_REFUSED, tries, (uint32_t)random);
             assert_in_range(ms, least[tries - 1], least[tries - 1] * 3 / 2);
         }
     assert_int_not_equal(remote_failure_pause_ms(REMOTE_FAILURE_REFUSED, 1, 1),
