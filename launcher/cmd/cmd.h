@@ -16,8 +16,8 @@ int cmd_explain(char *const *args);
 int cmd_version(char *const *args);
 int cmd_torchrun(char *const *args); /* also muster itself, called by that name */
 
-/* Runs the job that opt asks for: cmd_run once the command line is read. Fills job_id if there
- * is none. */
+/* Runs the job that opt asks for: cmd_run once the command line is read. A job without an id
+ * has one while it runs. Returns the exit status. */
 int cmd_run_job(struct options *opt, char *const *args);
 
 /* An error before there is a job: as cmd_fail, and written to the reports that opt names. */

@@ -150,30 +150,36 @@ static int run_where(struct options *opt, const struct engine_found *found,
     return err_set(e, ERR_INTERNAL, "nobody knows how to start this job");
 }
 
+/* The job has its name. */
+static int run_named(struct options *opt, char *const *args, int *status, struct err *e)
+{
+    struct engine_found found;
+    struct facts facts;
+    if (engines_find(opt, &found, e) < 0
+        || facts_gather(node_plan_needs_gpus(opt), &facts, e) < 0)
+        return -1;
+    facts_gather_topology(opt->cpu_bind, &facts);
+    int rc = run_where(opt, &found, &facts, args, status, e);
+    facts_release(&facts);
+    return rc;
+}
+
 int cmd_run_job(struct options *opt, char *const *args)
 {
     struct err e;
-    struct facts facts;
     char id[16];
+    const char *given = opt->job_id;
+    int status;
     log_set_level(opt->is_verbose ? LOG_DEBUG : LOG_INFO);
     if (check_reports(opt, &e) < 0)
         return cmd_fail(&e);
-    if (!opt->job_id) {
-        if (random_id(id, sizeof id, &e) < 0)
-            return cmd_fail_early(opt, &e);
+    if (!given && random_id(id, sizeof id, &e) < 0)
+        return cmd_fail_early(opt, &e);
+    if (!given)
         opt->job_id = options_has_endpoint(opt) ? "none" : id; /* torchrun's word */
-    }
-    struct engine_found found;
-    if (engines_find(opt, &found, &e) < 0)
-        return cmd_fail_early(opt, &e);
-    if (facts_gather(node_plan_needs_gpus(opt), &facts, &e) < 0)
-        return cmd_fail_early(opt, &e);
-    facts_gather_topology(opt->cpu_bind, &facts);
-    int status, rc = run_where(opt, &found, &facts, args, &status, &e);
-    facts_release(&facts);
-    if (rc < 0)
+    if (run_named(opt, args, &status, &e) < 0)
         status = cmd_fail_early(opt, &e);
-    opt->job_id = opt->job_id == id ? NULL : opt->job_id;
+    opt->job_id = given;
     return status;
 }
 

@@ -248,7 +248,8 @@ static void names_of_ways(void **state)
     enum engine_start launch;
     assert_int_equal(engine_start_parse(str_from("slurm"), &launch), 0);
     assert_int_equal(launch, START_SLURM);
-    assert_int_equal(engine_start_parse(str_from("local"), &launch), -1); /* nobody asks for it */
+    assert_int_equal(engine_start_parse(str_from("local"), &launch),
+                     -1); /* nobody asks for it */
     assert_int_equal(engine_start_parse(str_from("Slurm"), &launch), -1);
     assert_int_equal(engine_start_parse(str_from(""), &launch), -1);
     assert_string_equal(engine_start_name(START_LOCAL), "local");
