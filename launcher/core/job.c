@@ -9,6 +9,7 @@
 #include "launcher/core/notice.h"
 #include "launcher/core/plan.h"
 #include "launcher/core/restart.h"
+#include "launcher/core/spares.h"
 #include "launcher/core/survey.h"
 
 /*            all HELLO           all READY            a failure, a signal
@@ -23,7 +24,8 @@
  *                         '-------------- its wait is over ---- PAUSE <----------'       |
  *                                                 every node REAPED or lost, no restart -|
  *                                                  PAUSE: a signal, a limit, a lost node -'
- * After a lost node STOP and PAUSE may lead back to JOIN: another one is awaited in its place.
+ * After a lost node STOP and PAUSE may lead back to JOIN: another one is awaited in its place,
+ * unless a spare can take it. Who comes after JOIN is a spare.
  * FLUSH, before DONE: what other nodes' workers have printed waits for a reader.
  */
 enum job_state {
@@ -72,6 +74,7 @@ struct job {
     enum job_state state;
     uint32_t generation;
     struct members nodes;
+    struct spares spares;
     uint32_t nready, nreaped; /* reaped: also lost */
     struct job_rank *ranks;
     uint32_t nranks, nalive;
@@ -122,6 +125,7 @@ void job_free(struct job *j)
     if (!j)
         return;
     members_fini(&j->nodes);
+    spares_fini(&j->spares);
     free(j->ranks);
     free(j->addr);
     survey_fini(&j->survey);
@@ -481,11 +485,26 @@ static bool may_restart(struct job *j, uint64_t *delay_ms, struct effects *fx)
     return false;
 }
 
-/* A fixed number of nodes waits for another one in a lost one's place; one that may change goes
- * on with those that are left, if they are enough. */
-static void after_loss(struct job *j, uint64_t now_ms, struct effects *fx)
+/* Spares take the places that are free. */
+static void take_spares(struct job *j, uint64_t now_ms)
+{
+    for (size_t i = 0; i < j->spares.n && !members_complete(&j->nodes);) {
+        struct spare *spare = &j->spares.list[i];
+        struct err e;
+        if (members_join(&j->nodes, spare->link, &spare->hello, now_ms, &e) == 0)
+            spares_remove(&j->spares, spare);
+        else
+            i++; /* the place that it asks for is not free */
+    }
+}
+
+/* The next generation has other nodes: places are free, because nodes were lost or never all
+ * came. A fixed number of nodes waits for another one in a lost one's place; one that may
+ * change goes on with those that are left, if they are enough. */
+static void change_nodes(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     members_reopen(&j->nodes);
+    take_spares(j, now_ms);
     for (uint32_t i = 0; i < j->nodes.n; i++)
         if (j->nodes.list[i].status != MEMBER_AWAITED)
             j->nodes.list[i].status = MEMBER_JOINED;
@@ -506,8 +525,8 @@ static void after_loss(struct job *j, uint64_t now_ms, struct effects *fx)
 static void restart(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->generation++;
-    if (has_lost(j))
-        after_loss(j, now_ms, fx);
+    if (has_lost(j) || (j->spares.n && j->nodes.n < j->nodes.capacity))
+        change_nodes(j, now_ms, fx);
     else
         move(j, JOB_START);
     struct note *note = note_add(fx, NOTE_GENERATION);
@@ -539,6 +558,9 @@ static void finish(struct job *j, struct effects *fx)
         if (j->nodes.list[i].link != LINK_NONE && j->nodes.list[i].status != MEMBER_LOST)
             send(j, fx, &j->nodes.list[i], FRAME_BYE)->u.bye.status =
                 verdict_exit_status(&j->verdict);
+    for (size_t i = 0; i < j->spares.n; i++)
+        send_link(j, fx, j->spares.list[i].link, FRAME_BYE)->u.bye.status =
+            verdict_exit_status(&j->verdict);
     effects_add(fx, FX_DONE);
 }
 
@@ -584,21 +606,35 @@ static void send_away(struct job *j, uint32_t link, const struct err *e, struct 
     effects_add(fx, FX_DROP_NODE)->u.drop_node.node = link;
 }
 
+/* All places are taken, or the job is between two generations. */
+static int park(struct job *j, uint32_t link, const struct frame *hello, uint64_t now_ms,
+                struct effects *fx, struct err *e)
+{
+    if (members_check(&j->nodes, hello, e) < 0)
+        return -1;
+    if (options_has_hosts(j->opt) || j->is_user_end)
+        return err_set(e, ERR_UNAVAILABLE, "%s came too late: the job %s", hello->u.hello.host,
+                       j->is_user_end ? "is ending" : "has begun");
+    spares_add(&j->spares, link, hello, now_ms);
+    note_add(fx, NOTE_NODE_SPARE)->text = j->spares.list[j->spares.n - 1].hello.u.hello.host;
+    return 0;
+}
+
 static void on_hello(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
                      struct effects *fx)
 {
     struct err e;
-    if (members_find(&j->nodes, link))
+    if (members_find(&j->nodes, link) || spares_find(&j->spares, link))
         return;
-    int rc = j->state == JOB_JOIN ? members_join(&j->nodes, link, frame, now_ms, &e)
-                                  : err_set(&e, ERR_UNAVAILABLE, "%s came too late: the job %s",
-                                            frame->u.hello.host,
-                                            j->state == JOB_STOP ? "is ending" : "has begun");
+    bool is_open = j->state == JOB_JOIN;
+    int rc = is_open ? members_join(&j->nodes, link, frame, now_ms, &e)
+                     : park(j, link, frame, now_ms, fx, &e);
     if (rc < 0) {
         send_away(j, link, &e, fx);
         note_add(fx, NOTE_NODE_REFUSED)->text = j->sent_away.text;
-        return;
     }
+    if (rc < 0 || !is_open)
+        return;
     if (j->join_limit_ms == UINT64_MAX)
         j->join_limit_ms = now_ms + j->opt->join_timeout_ms;
     if (members_complete(&j->nodes)) {
@@ -725,6 +761,27 @@ static void on_hung(struct job *j, struct member *n, const struct hang *hang, ui
 
 static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects *fx);
 
+static bool is_end_signal(const struct job *j, int signo)
+{
+    static const uint64_t others = UINT64_C(1) << SIGNAL_USR1 | UINT64_C(1) << SIGNAL_USR2
+                                   | UINT64_C(1) << SIGNAL_QUIT | UINT64_C(1) << SIGNAL_TSTP
+                                   | UINT64_C(1) << SIGNAL_CONT;
+    return (j->opt->end_signals >> signo & 1) || !(others >> signo & 1);
+}
+
+/* A spare can only be there, or leave: what its user wants concerns nobody else. */
+static void on_spare_frame(struct job *j, struct spare *spare, const struct frame *frame,
+                           uint64_t now_ms, struct effects *fx)
+{
+    spare->last_heard_ms = now_ms;
+    if (frame->type != FRAME_INTERRUPT || !is_end_signal(j, frame->u.signal.signo))
+        return;
+    uint32_t link = spare->link;
+    send_link(j, fx, link, FRAME_BYE)->u.bye.status = 128 + frame->u.signal.signo;
+    effects_add(fx, FX_DROP_NODE)->u.drop_node.node = link;
+    spares_remove(&j->spares, spare);
+}
+
 static void on_frame(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
                      struct effects *fx)
 {
@@ -737,6 +794,9 @@ static void on_frame(struct job *j, uint32_t link, const struct frame *frame, ui
         on_refused(j, link, frame, now_ms, fx);
         return;
     }
+    struct spare *spare = n ? NULL : spares_find(&j->spares, link);
+    if (spare)
+        on_spare_frame(j, spare, frame, now_ms, fx);
     if (!n || n->status == MEMBER_LOST)
         return;
     n->last_heard_ms = now_ms;
@@ -862,6 +922,8 @@ static void on_signal(struct job *j, int signo, uint64_t now_ms, struct effects 
         for (uint32_t i = 0; j->beat_ms && i < j->nodes.n; i++)
             if (j->nodes.list[i].link != LINK_NONE && j->nodes.list[i].status != MEMBER_LOST)
                 send(j, fx, &j->nodes.list[i], FRAME_BEAT)->u.beat.is_last = true;
+        for (size_t i = 0; j->beat_ms && i < j->spares.n; i++)
+            send_link(j, fx, j->spares.list[i].link, FRAME_BEAT)->u.beat.is_last = true;
         effects_add(fx, FX_SUSPEND);
         return;
     case SIGNAL_CONT:
@@ -921,6 +983,11 @@ static void on_node_lost(struct job *j, uint32_t link, const struct err *err, ui
                          struct effects *fx)
 {
     struct member *n = members_find(&j->nodes, link);
+    struct spare *spare = spares_find(&j->spares, link);
+    if (spare) {
+        effects_add(fx, FX_DROP_NODE)->u.drop_node.node = link;
+        spares_remove(&j->spares, spare);
+    }
     if (!n) /* it had not said hello */
         return;
     if (j->state != JOB_JOIN || options_has_hosts(j->opt)) {
@@ -932,15 +999,33 @@ static void on_node_lost(struct job *j, uint32_t link, const struct err *err, ui
     members_leave(&j->nodes, n);
 }
 
+static bool is_silent(const struct job *j, uint64_t last_heard_ms, uint64_t now_ms)
+{
+    return !j->is_deaf && now_ms - last_heard_ms > j->beat_ms * j->opt->beats_missed;
+}
+
+static void check_spares(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    for (size_t i = j->spares.n; i-- > 0;) {
+        struct spare *spare = &j->spares.list[i];
+        send_link(j, fx, spare->link, FRAME_BEAT);
+        if (!is_silent(j, spare->last_heard_ms, now_ms))
+            continue;
+        effects_add(fx, FX_DROP_NODE)->u.drop_node.node = spare->link;
+        spares_remove(&j->spares, spare);
+    }
+}
+
 static void check_beats(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->next_beat_check_ms = now_ms + j->beat_ms;
+    check_spares(j, now_ms, fx);
     for (uint32_t i = 0; i < j->nodes.n && j->state != JOB_DONE; i++) {
         struct member *n = &j->nodes.list[i];
         if (n->link == LINK_NONE || n->status == MEMBER_LOST)
             continue;
         send(j, fx, n, FRAME_BEAT);
-        if (j->is_deaf || now_ms - n->last_heard_ms <= j->beat_ms * j->opt->beats_missed)
+        if (!is_silent(j, n->last_heard_ms, now_ms))
             continue;
         struct err e;
         err_set(&e, ERR_NODE_LOST, "no sign of life for %.1f s",
@@ -994,6 +1079,7 @@ static void hear_from_now(struct job *j, uint64_t now_ms)
 {
     for (uint32_t i = 0; i < j->nodes.n; i++)
         j->nodes.list[i].last_heard_ms = now_ms;
+    spares_hear_all(&j->spares, now_ms);
 }
 
 /* We did not run for a while (suspended, a frozen machine): nobody is judged by what they could
