@@ -547,7 +547,7 @@ def two_slow(t, d, nnodes, *more):
     return both, args, go
 
 
-@check(35, "two nodes, one launcher killed and started again", (0, 0))
+@check(35, "two nodes, one launcher killed and started again", (0, 0), "torchrun manages it with etcd alone")
 def _(t, d):
     both, args, go = two_slow(t, d, "2")
     both[1].kill()
