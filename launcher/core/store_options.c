@@ -6,17 +6,17 @@
 
 #include "base/str.h"
 
-/* X(id, name, letter or 0, environment?, metavariable or NULL, help) */
+/* X(id, name, letter or 0, metavariable or NULL, help) */
 #define STORE_OPTIONS(X)                                                                       \
-    X(HOST, "host", 0, true, "ADDR",                                                           \
+    X(HOST, "host", 0, "ADDR",                                                                 \
       "where to listen: a name or an address of this machine, or all (default 127.0.0.1)")     \
-    X(PORT, "port", 0, true, "PORT", "which port (default: any free one)")                     \
-    X(READY_FD, "ready-fd", 0, false, "N",                                                     \
+    X(PORT, "port", 0, "PORT", "which port (default: any free one)")                           \
+    X(READY_FD, "ready-fd", 0, "N",                                                            \
       "write the address to descriptor N, which is then closed, not to standard output")       \
-    X(PRINT_PORT, "print-port", 0, false, NULL, "write the port alone")                        \
-    X(STORE_OPEN, "store-open", 0, true, NULL, "serve other users of this machine too")        \
-    X(VERBOSE, "verbose", 'v', false, NULL, "say more")                                        \
-    X(HELP, "help", 'h', false, NULL, "this text")
+    X(PRINT_PORT, "print-port", 0, NULL, "write the port alone")                               \
+    X(STORE_OPEN, "store-open", 0, NULL, "serve other users of this machine too")              \
+    X(VERBOSE, "verbose", 'v', NULL, "say more")                                               \
+    X(HELP, "help", 'h', NULL, "this text")
 
 enum store_option {
 #define X(id, ...) STORE_##id,
@@ -28,11 +28,9 @@ enum store_option {
 static const struct {
     const char *name;
     char letter;
-    bool has_env;
     const char *metavar, *help;
 } rows[] = {
-#define X(id, name, letter, has_env, metavar, help)                                            \
-    [STORE_##id] = {name, letter, has_env, metavar, help},
+#define X(id, name, letter, metavar, help) [STORE_##id] = {name, letter, metavar, help},
     STORE_OPTIONS(X)
 #undef X
 };
@@ -110,7 +108,8 @@ static int find(struct str name, char letter, enum store_option *id, struct err 
                    rows[best].name);
 }
 
-static int parse_word(char *const **args, bool *given, struct store_options *opt, struct err *e)
+static int parse_word(char *const **args, bool *is_open_given, struct store_options *opt,
+                      struct err *e)
 {
     const char *word = **args, *text = NULL;
     bool is_long = word[0] == '-' && word[1] == '-';
@@ -132,43 +131,33 @@ static int parse_word(char *const **args, bool *given, struct store_options *opt
         return err_set(e, ERR_USAGE, "--%s needs a value: %s", rows[id].name, rows[id].metavar);
     if (equals && !rows[id].metavar && id != STORE_STORE_OPEN)
         return err_set(e, ERR_USAGE, "--%s takes no value", rows[id].name);
-    given[id] = true;
+    *is_open_given = *is_open_given || id == STORE_STORE_OPEN;
     char where[24] = "--";
     strcat(where, rows[id].name);
     return set(opt, id, where, text ? text : "yes", e);
 }
 
-static int from_environment(const char *const *environment, const bool *given,
-                            struct store_options *opt, struct err *e)
+/* The variable that `muster run` has for it. There is none for host and port: Kubernetes would
+ * set MUSTER_STORE_PORT for a Service of that name. */
+static int from_environment(const char *const *environment, struct store_options *opt,
+                            struct err *e)
 {
-    struct buf name;
-    buf_init(&name, 0);
-    int rc = 0;
-    for (int i = 0; i < STORE_OPTION_COUNT && rc == 0; i++) {
-        if (given[i] || !rows[i].has_env)
-            continue;
-        buf_reset(&name);
-        buf_adds(&name, strncmp(rows[i].name, "store-", 6) == 0 ? "MUSTER_" : "MUSTER_STORE_");
-        for (const char *p = rows[i].name; *p; p++)
-            buf_addc(&name, (char)(*p == '-' ? '_' : *p - 'a' + 'A'));
-        for (const char *const *v = environment; v && *v && rc == 0; v++)
-            if (strncmp(*v, buf_str(&name), name.len) == 0 && (*v)[name.len] == '='
-                && (*v)[name.len + 1])
-                rc = set(opt, (enum store_option)i, buf_str(&name), *v + name.len + 1, e);
-    }
-    buf_fini(&name);
-    return rc;
+    static const char name[] = "MUSTER_STORE_OPEN=";
+    for (const char *const *v = environment; v && *v; v++)
+        if (strncmp(*v, name, sizeof name - 1) == 0 && (*v)[sizeof name - 1])
+            return set(opt, STORE_STORE_OPEN, "MUSTER_STORE_OPEN", *v + sizeof name - 1, e);
+    return 0;
 }
 
 int store_options_parse(char *const *args, const char *const *environment,
                         struct store_options *opt, struct err *e)
 {
-    bool given[STORE_OPTION_COUNT] = {false};
+    bool is_open_given = false;
     *opt = (struct store_options){.host = "127.0.0.1", .ready_fd = -1};
     for (; *args; args++)
-        if (parse_word(&args, given, opt, e) < 0)
+        if (parse_word(&args, &is_open_given, opt, e) < 0)
             return -1;
-    return opt->is_help ? 0 : from_environment(environment, given, opt, e);
+    return opt->is_help || is_open_given ? 0 : from_environment(environment, opt, e);
 }
 
 void store_options_help(struct buf *out)
@@ -194,8 +183,6 @@ void store_options_help(struct buf *out)
     }
     buf_adds(
         out,
-        "\nThe protocol has no place for a proof: whoever reaches the address is served, "
-        "but for other users\n"
-        "of this machine. MUSTER_STORE_HOST, MUSTER_STORE_PORT and MUSTER_STORE_OPEN stand "
-        "in for options.\n");
+        "\nThe protocol has no place for a proof: whoever reaches the address is served, but "
+        "for other users\nof this machine (--store-open, MUSTER_STORE_OPEN=1).\n");
 }

@@ -1,6 +1,5 @@
 /* store_options.h - the command line of `muster store`: one small table for parsing and --help.
- * As muster's other options: dashes or underscores, --opt=value, the environment fallback
- * MUSTER_STORE_<OPTION>. Pure.
+ * As muster's other options: dashes or underscores, --opt=value. Pure.
  */
 #ifndef MUSTER_LAUNCHER_CORE_STORE_OPTIONS_H
 #define MUSTER_LAUNCHER_CORE_STORE_OPTIONS_H
