@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/core/compat.h"
 #include "launcher/core/note.h"
 #include "launcher/core/streams.h"
 #include "launcher/core/worker_env.h"
@@ -19,6 +20,7 @@
 #include "launcher/io/exec_pipe.h"
 #include "launcher/io/findings.h"
 #include "launcher/io/guard.h"
+#include "launcher/io/held_ports.h"
 #include "launcher/io/job_files.h"
 #include "launcher/io/mpi_host.h"
 #include "launcher/io/node_watch.h"
@@ -52,6 +54,7 @@ struct driver_node {
     struct guard *guard; /* NULL before the first workers, and where there is none */
     bool was_guard_asked;
     struct job_files files;
+    struct held_ports ports; /* of presets of --compat */
     struct worker_env *env;
     struct mpi_host *mpi;
     char *program;   /* path of the program */
@@ -358,6 +361,10 @@ static int prepare(struct driver_node *d, struct err *e)
     start_guard(d);
     worker_env_free(d->env);
     d->env = worker_env_new(d->facts, plan, job_files_error_dir(&d->files));
+    held_ports_close(&d->ports);
+    if (held_ports_open(&d->ports, compat_ports(plan->compat, plan->order.nworkers), e) < 0)
+        return -1;
+    worker_env_set_ports(d->env, d->ports.numbers);
     if (plan->omp_why && !facts_getenv(d->facts, "OMP_NUM_THREADS"))
         log_debug("node", "%s", plan->omp_why);
     d->has_spawn_failed = false;
@@ -747,6 +754,7 @@ static void maybe_finish(struct driver_node *d)
     d->files.keeps_temp = d->is_stopping;
     job_files_fini(&d->files);
     findings_free(d->findings);
+    held_ports_close(&d->ports);
     worker_env_free(d->env);
     node_free(d->node);
     descendants_free(d->descendants);
