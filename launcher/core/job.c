@@ -394,7 +394,8 @@ static void start_generation(struct job *j, struct effects *fx)
  * else each under its own; workers in the head's process where it listens. */
 static const char *master_addr(const struct job *j, const struct member *n)
 {
-    const char *common = members_common_address(&j->nodes);
+    const char *common =
+        j->opt->local_addr ? j->addr : members_common_address(&j->nodes); /* as the user says */
     if (common)
         return common;
     return n->via && *n->via ? n->via : j->addr;

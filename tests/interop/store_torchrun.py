@@ -4,7 +4,8 @@
     store_torchrun.py --muster PATH --torchrun PATH
 
 Two agents of two workers each meet at the store with the c10d backend, twice under different ids on the same store, and the
-workers make a group; then one agent's worker fails and both agents restart it. The static backend cannot use a store that is
+workers make a group; then all workers fail once and both agents start them again (without a group: torchrun hosts the store
+of the workers itself, and keeps in it what the first attempt left). The static backend cannot use a store that is
 there already: its agent of node rank 0 hosts one itself, which is shown. Exit status: 0 all is as it should be, 1 something
 is not, 2 usage.
 """
@@ -20,16 +21,18 @@ import tempfile
 SECONDS = 240
 WORKER = r'''
 import os, sys
-import torch, torch.distributed as dist
 where, fail = sys.argv[1:]
-dist.init_process_group("gloo")
-x = torch.ones(1)
-dist.all_reduce(x)
-attempt, rank = os.environ["TORCHELASTIC_RESTART_COUNT"], dist.get_rank()
-open(os.path.join(where, f"{rank}.{attempt}.{int(x.item())}"), "w").close()
-dist.barrier()
-dist.destroy_process_group()
-if fail == "fail" and attempt == "0":
+attempt, rank, size = (os.environ[x] for x in ("TORCHELASTIC_RESTART_COUNT", "RANK", "WORLD_SIZE"))
+if not fail:
+    import torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    x = torch.ones(1)
+    dist.all_reduce(x)
+    size = int(x.item())
+    dist.barrier()
+    dist.destroy_process_group()
+open(os.path.join(where, f"{rank}.{attempt}.{size}"), "w").close()
+if fail and attempt == "0":
     sys.exit(7)
 '''
 
