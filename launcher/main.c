@@ -19,6 +19,7 @@ static const struct {
     {"gpus", cmd_gpus, "which GPUs there are, what CUDA calls them, which rank would get each"},
     {"plan", cmd_plan, "what run would do with the same words: nothing is started"},
     {"torchrun", cmd_torchrun, "the same as run, with torchrun's command line"},
+    {"store", cmd_store, "a store of its own, for TCPStore clients and torchrun's agents"},
     {"notify", cmd_notify, "from a worker's script: I am alive, as in muster notify STEP=17"},
     {"explain", cmd_explain, "say what an error code means"},
     {"version", cmd_version, "print the version"},

@@ -58,6 +58,30 @@ enum contract_when {
     X(PYTHONFAULTHANDLER, UNSET, "1: a crash prints Python's stacks")                          \
     X(OMP_NUM_THREADS, UNSET, "the rank's share of the cores, at least 1")
 
+/* X(preset of --compat, name, meaning): written only when the preset was asked for. */
+#define CONTRACT_COMPAT(X)                                                                     \
+    X(JAX, JAX_COORDINATOR_ADDRESS,                                                            \
+      "where rank 0 serves jax.distributed.initialize(), a port that muster has reserved")     \
+    X(JAX, JAX_NUM_PROCESSES, "number of workers, for user code to hand over")                 \
+    X(JAX, JAX_PROCESS_ID, "same as RANK, likewise")                                           \
+    X(JAX, JAX_LOCAL_DEVICE_IDS, "the CUDA device of this worker; not written without a GPU")  \
+    X(ACCELERATE_CPU, ACCELERATE_USE_CPU,                                                      \
+      "true: Accelerate makes one group of the workers on a machine without GPUs")             \
+    X(TF, TF_CONFIG,                                                                           \
+      "cluster of all workers, each with a reserved port, and this one's place")               \
+    X(PADDLE, PADDLE_MASTER, "where rank 0 serves Paddle's own store, a reserved port")        \
+    X(PADDLE, PADDLE_TRAINER_ENDPOINTS, "address and reserved port of each worker")            \
+    X(PADDLE, PADDLE_CURRENT_ENDPOINT, "that of this worker")                                  \
+    X(PADDLE, PADDLE_TRAINER_ID, "same as RANK")                                               \
+    X(PADDLE, PADDLE_TRAINERS_NUM, "same as WORLD_SIZE")                                       \
+    X(PADDLE, PADDLE_GLOBAL_RANK, "same as RANK")                                              \
+    X(PADDLE, PADDLE_GLOBAL_SIZE, "same as WORLD_SIZE")                                        \
+    X(PADDLE, PADDLE_LOCAL_RANK, "the true rank on this node")                                 \
+    X(PADDLE, PADDLE_LOCAL_SIZE, "same as LOCAL_WORLD_SIZE")                                   \
+    X(PADDLE, PADDLE_RANK_IN_NODE, "same as PADDLE_LOCAL_RANK")                                \
+    X(PADDLE, PADDLE_NNODES, "number of nodes")                                                \
+    X(PADDLE, FLAGS_selected_gpus, "the CUDA device of this worker; not written without a GPU")
+
 /* X(prefix or whole name): task identity of an outer launcher, hidden from workers. A trailing
  * * matches any rest. */
 #define CONTRACT_HIDDEN(X)                                                                     \

@@ -9,7 +9,10 @@ if(TARGET muster)
     get_filename_component(torch_bin ${MUSTER_TORCH_PYTHON} DIRECTORY)
     if(EXISTS ${torch_bin}/torchrun)
       add_test(NAME interop/torchrun_behaviours COMMAND ${MUSTER_TORCH_PYTHON} ${behaviours} --torchrun ${torch_bin}/torchrun)
-      set_tests_properties(interop/torchrun_behaviours PROPERTIES LABELS interop TIMEOUT 3600 RUN_SERIAL TRUE)
+      add_test(NAME interop/store_torchrun COMMAND ${MUSTER_TORCH_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/interop/store_torchrun.py
+               --muster $<TARGET_FILE:muster> --torchrun ${torch_bin}/torchrun)
+      set_tests_properties(interop/torchrun_behaviours interop/store_torchrun PROPERTIES LABELS interop TIMEOUT 3600
+                           RUN_SERIAL TRUE)
     endif()
   endif()
 endif()

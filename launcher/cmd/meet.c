@@ -15,6 +15,7 @@ struct place {
     struct addr found[ADDR_CANDIDATES_MAX]; /* its numeric addresses */
     size_t n;
     const struct addr *mine; /* the one that is this machine's; NULL = none */
+    struct addr told;        /* --local-addr as a numeric address; host "" = not given */
 };
 
 static int find_place(const struct options *opt, struct place *p, struct err *e)
@@ -42,6 +43,18 @@ static int find_place(const struct options *opt, struct place *p, struct err *e)
     return 0;
 }
 
+/* Where the head's store is, as the user wants others to be told. */
+static int find_told(const struct options *opt, struct place *p, struct err *e)
+{
+    if (!opt->local_addr)
+        return 0;
+    struct addr where = {.port = p->endpoint.port};
+    if (addr_parse(str_from(opt->local_addr), where.port, &where, e) < 0
+        || resolve(&where, opt->join_timeout_ms, &p->told, 1, e) < 0)
+        return err_wrap(e, "--local-addr");
+    return 0;
+}
+
 static struct link_key *make_key(const struct options *opt, const struct place *p,
                                  struct err *e)
 {
@@ -63,7 +76,28 @@ static struct link_key *make_key(const struct options *opt, const struct place *
 /* Every address of this machine, unless the endpoint is for this machine alone. */
 static const char *listen_address(const struct place *p)
 {
-    return addr_is_loopback(p->mine->host) ? p->mine->host : "";
+    bool is_alone = p->mine && addr_is_loopback(p->mine->host)
+                    && (!*p->told.host || addr_is_same_host(p->told.host, p->mine->host));
+    return is_alone ? p->mine->host : "";
+}
+
+static const char *reach_address(const struct place *p)
+{
+    return *p->told.host ? p->told.host : p->mine ? p->mine->host : p->found[0].host;
+}
+
+/* Whether this node is the head, unless another one on this machine is already. */
+static bool may_host(const struct options *opt, const struct place *p)
+{
+    switch (opt->is_host) {
+    case IS_HOST_NO:
+        return false;
+    case IS_HOST_YES: /* an address that is translated on the way, or moves */
+        return true;
+    case IS_HOST_UNKNOWN:
+        break;
+    }
+    return p->mine != NULL;
 }
 
 int meet(const struct options *opt, const struct facts *facts,
@@ -72,22 +106,22 @@ int meet(const struct options *opt, const struct facts *facts,
          int *status, struct err *e)
 {
     struct place p = {.mine = NULL};
-    if (find_place(opt, &p, e) < 0)
+    if (find_place(opt, &p, e) < 0 || find_told(opt, &p, e) < 0)
         return -1;
     struct link_key *key = make_key(opt, &p, e);
     if (!key)
         return -1;
     int rc = -1;
-    bool is_head = p.mine && opt->is_host != IS_HOST_NO;
+    bool is_head = may_host(opt, &p);
     if (is_head) {
         const struct head_net net = {.listen = listen_address(&p),
-                                     .reach = p.mine->host,
+                                     .reach = reach_address(&p),
                                      .port = p.endpoint.port,
                                      .key = key,
                                      .nnodes = opt->nnodes_max};
         rc = as_head(opt, facts, &net, status, e);
         /* else another node on this machine is */
-        is_head = rc == 0 || e->sys != EADDRINUSE || opt->nnodes_max == 1;
+        is_head = rc == 0 || e->sys != EADDRINUSE || opt->is_host == IS_HOST_YES;
     }
     if (!is_head) {
         const struct agent agent = {.opt = opt,

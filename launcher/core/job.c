@@ -10,6 +10,7 @@
 #include "launcher/core/job_leave.h"
 #include "launcher/core/job_look.h"
 #include "launcher/core/job_signal.h"
+#include "launcher/core/job_spare.h"
 #include "launcher/core/job_state.h"
 
 /*         all HELLO           all READY
@@ -27,7 +28,8 @@
  *              v                                   v
  *   (PAUSE ->) START, or JOIN              (FLUSH ->) DONE
  *
- * JOIN, after a lost node: another one is awaited in its place.
+ * JOIN, after a lost node: another one is awaited in its
+ * place, unless a spare can take it. Who comes after JOIN is a spare.
  * PAUSE: the wait before a restart; a signal, a limit or a lost node in it leads to DONE.
  * FLUSH: what other nodes' workers have printed waits for a reader.
  * Without a STOP end RUN, when all are REAPED and nothing failed, and the START of a plan only.
@@ -73,6 +75,7 @@ void job_free(struct job *j)
     if (!j)
         return;
     members_fini(&j->nodes);
+    spares_fini(&j->spares);
     awaited_fini(&j->awaited);
     free(j->ranks);
     free(j->addr);
@@ -212,6 +215,9 @@ static void on_frame(struct job *j, uint32_t link, const struct frame *frame, ui
         job_join_refused(j, link, frame, now_ms, fx);
         return;
     }
+    struct spare *spare = n ? NULL : spares_find(&j->spares, link);
+    if (spare)
+        job_spare_frame(j, spare, frame, now_ms, fx);
     if (!n || n->status == MEMBER_LOST)
         return;
     n->last_heard_ms = now_ms;
@@ -302,6 +308,7 @@ static void hear_from_now(struct job *j, uint64_t now_ms)
 {
     for (uint32_t i = 0; i < j->nodes.n; i++)
         j->nodes.list[i].last_heard_ms = now_ms;
+    spares_hear_all(&j->spares, now_ms);
 }
 
 /* We did not run for a while (suspended, a frozen machine): nobody is judged by what they could

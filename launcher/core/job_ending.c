@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "launcher/core/job_look.h"
+#include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
 
 /* ---- stopping ---- */
@@ -149,11 +150,13 @@ static bool may_restart(struct job *j, uint64_t *delay_ms, struct effects *fx)
     return false;
 }
 
-/* A fixed number of nodes waits for another one in a lost one's place; one that may change goes
- * on with those that are left, if they are enough. */
-static void after_loss(struct job *j, uint64_t now_ms, struct effects *fx)
+/* The next generation has other nodes: places are free, because nodes were lost or never all
+ * came. A fixed number of nodes waits for another one in a lost one's place; one that may
+ * change goes on with those that are left, if they are enough. */
+static void change_nodes(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     members_reopen(&j->nodes);
+    job_spare_take(j, now_ms);
     for (uint32_t i = 0; i < j->nodes.n; i++)
         if (j->nodes.list[i].status != MEMBER_AWAITED)
             j->nodes.list[i].status = MEMBER_JOINED;
@@ -174,8 +177,8 @@ static void after_loss(struct job *j, uint64_t now_ms, struct effects *fx)
 void job_ending_restart(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->generation++;
-    if (has_lost(j))
-        after_loss(j, now_ms, fx);
+    if (has_lost(j) || (j->spares.n && j->nodes.n < j->nodes.capacity))
+        change_nodes(j, now_ms, fx);
     else
         job_move(j, JOB_START);
     struct note *note = note_add(fx, NOTE_GENERATION);
@@ -207,6 +210,7 @@ void job_ending_finish(struct job *j, struct effects *fx)
         if (j->nodes.list[i].link != LINK_NONE && j->nodes.list[i].status != MEMBER_LOST)
             job_send(j, fx, &j->nodes.list[i], FRAME_BYE)->u.bye.status =
                 verdict_exit_status(&j->verdict);
+    job_spare_send_home(j, fx);
     effects_add(fx, FX_DONE);
 }
 

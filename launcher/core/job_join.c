@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "launcher/core/job_ending.h"
 #include "launcher/core/job_leave.h"
+#include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
 #include "launcher/core/plan.h"
 
@@ -41,7 +42,8 @@ static void start_generation(struct job *j, struct effects *fx)
  * else each under its own; workers in the head's process where it listens. */
 static const char *master_addr(const struct job *j, const struct member *n)
 {
-    const char *common = members_common_address(&j->nodes);
+    const char *common =
+        j->opt->local_addr ? j->addr : members_common_address(&j->nodes); /* as the user says */
     if (common)
         return common;
     return n->via && *n->via ? n->via : j->addr;
@@ -100,17 +102,17 @@ void job_join_hello(struct job *j, uint32_t link, const struct frame *frame, uin
                     struct effects *fx)
 {
     struct err e;
-    if (members_find(&j->nodes, link))
+    if (members_find(&j->nodes, link) || spares_find(&j->spares, link))
         return;
-    int rc = j->state == JOB_JOIN ? members_join(&j->nodes, link, frame, now_ms, &e)
-                                  : err_set(&e, ERR_UNAVAILABLE, "%s came too late: the job %s",
-                                            frame->u.hello.host,
-                                            j->state == JOB_STOP ? "is ending" : "has begun");
+    bool is_open = j->state == JOB_JOIN;
+    int rc = is_open ? members_join(&j->nodes, link, frame, now_ms, &e)
+                     : job_spare_park(j, link, frame, now_ms, fx, &e);
     if (rc < 0) {
         send_away(j, link, &e, fx);
         note_add(fx, NOTE_NODE_REFUSED)->text = j->sent_away.text;
-        return;
     }
+    if (rc < 0 || !is_open)
+        return;
     if (j->join_limit_ms == UINT64_MAX)
         j->join_limit_ms = now_ms + j->opt->join_timeout_ms;
     if (members_complete(&j->nodes)) {

@@ -1,6 +1,7 @@
 #include "launcher/core/job_leave.h"
 
 #include "launcher/core/job_ending.h"
+#include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
 
 static void lose_ranks(struct job *j, const struct member *n)
@@ -52,7 +53,8 @@ void job_leave_link(struct job *j, uint32_t link, const struct err *err, uint64_
                     struct effects *fx)
 {
     struct member *n = members_find(&j->nodes, link);
-    if (!n) /* it had not said hello */
+    job_spare_lost(j, link, fx);
+    if (!n) /* it had not said hello, or was a spare */
         return;
     if (j->state != JOB_JOIN || options_has_hosts(j->opt)) {
         job_leave_lose(j, n, err, now_ms, fx);
@@ -63,15 +65,21 @@ void job_leave_link(struct job *j, uint32_t link, const struct err *err, uint64_
     members_leave(&j->nodes, n);
 }
 
+bool job_leave_is_silent(const struct job *j, uint64_t last_heard_ms, uint64_t now_ms)
+{
+    return !j->is_deaf && now_ms - last_heard_ms > j->beat_ms * j->opt->beats_missed;
+}
+
 void job_leave_check_beats(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->next_beat_check_ms = now_ms + j->beat_ms;
+    job_spare_check_beats(j, now_ms, fx);
     for (uint32_t i = 0; i < j->nodes.n && j->state != JOB_DONE; i++) {
         struct member *n = &j->nodes.list[i];
         if (n->link == LINK_NONE || n->status == MEMBER_LOST)
             continue;
         job_send(j, fx, n, FRAME_BEAT);
-        if (j->is_deaf || now_ms - n->last_heard_ms <= j->beat_ms * j->opt->beats_missed)
+        if (!job_leave_is_silent(j, n->last_heard_ms, now_ms))
             continue;
         struct err e;
         err_set(&e, ERR_NODE_LOST, "no sign of life for %.1f s",

@@ -24,4 +24,7 @@ void job_leave_link(struct job *j, uint32_t link, const struct err *err, uint64_
  * for opt->beats_missed beats. */
 void job_leave_check_beats(struct job *j, uint64_t now_ms, struct effects *fx);
 
+/* Whether a node that was last heard then has been silent for too long. */
+bool job_leave_is_silent(const struct job *j, uint64_t last_heard_ms, uint64_t now_ms);
+
 #endif

@@ -56,6 +56,8 @@ void job_signal_take(struct job *j, int signo, uint64_t now_ms, struct effects *
         for (uint32_t i = 0; j->beat_ms && i < j->nodes.n; i++)
             if (j->nodes.list[i].link != LINK_NONE && j->nodes.list[i].status != MEMBER_LOST)
                 job_send(j, fx, &j->nodes.list[i], FRAME_BEAT)->u.beat.is_last = true;
+        for (size_t i = 0; j->beat_ms && i < j->spares.n; i++)
+            job_send_link(j, fx, j->spares.list[i].link, FRAME_BEAT)->u.beat.is_last = true;
         effects_add(fx, FX_SUSPEND);
         return;
     case SIGCONT:

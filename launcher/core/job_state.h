@@ -10,6 +10,7 @@
 #include "launcher/core/job.h"
 #include "launcher/core/awaited.h"
 #include "launcher/core/members.h"
+#include "launcher/core/spares.h"
 #include "launcher/core/notice.h"
 #include "launcher/core/restart.h"
 #include "launcher/core/survey.h"
@@ -40,6 +41,7 @@ struct job {
     uint32_t generation;
     struct members nodes;
     struct awaited awaited;
+    struct spares spares;
     uint32_t nready, nreaped; /* reaped: also lost */
     struct job_rank *ranks;
     uint32_t nranks, nalive;

@@ -46,18 +46,25 @@ static void set_link(struct members *m, uint32_t link, uint32_t place_plus_one)
     m->by_link[link] = place_plus_one;
 }
 
-static int check(const struct members *m, const struct frame *hello, struct err *e)
+int members_check(const struct members *m, const struct frame *hello, struct err *e)
 {
     const char *host = hello->u.hello.host;
     uint32_t rank = hello->u.hello.node_rank, nnodes = hello->u.hello.nnodes;
     if (nnodes && nnodes != m->capacity)
         return err_set(e, ERR_USAGE, "%s was started with --nnodes %u, the head with %u", host,
                        nnodes, m->capacity);
-    if (rank != NODE_RANK_ANY && rank >= m->n)
+    if (rank != NODE_RANK_ANY && rank >= m->capacity)
         return err_set(e, ERR_USAGE,
                        "%s was started with --node-rank %u; of %u nodes the last "
                        "is %u",
-                       host, rank, m->n, m->n - 1);
+                       host, rank, m->capacity, m->capacity - 1);
+    return 0;
+}
+
+static int check_place(const struct members *m, const struct frame *hello, struct err *e)
+{
+    const char *host = hello->u.hello.host;
+    uint32_t rank = hello->u.hello.node_rank;
     for (uint32_t i = 0; rank != NODE_RANK_ANY && i < m->n; i++)
         if (m->list[i].status != MEMBER_AWAITED && m->list[i].asked_rank == rank)
             return err_set(e, ERR_USAGE,
@@ -88,7 +95,7 @@ static void give_way(struct members *m, uint32_t i)
 int members_join(struct members *m, uint32_t link, const struct frame *hello, uint64_t now_ms,
                  struct err *e)
 {
-    if (check(m, hello, e) < 0)
+    if (members_check(m, hello, e) < 0 || check_place(m, hello, e) < 0)
         return -1;
     uint32_t i = hello->u.hello.node_rank;
     if (i == NODE_RANK_ANY)

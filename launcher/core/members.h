@@ -44,6 +44,9 @@ void members_fini(struct members *m);
 /* The node behind a link; NULL if it has none. */
 struct member *members_find(const struct members *m, uint32_t link);
 
+/* Whether a node's command line can be of this job. 0, or -1 with ERR_USAGE. */
+int members_check(const struct members *m, const struct frame *hello, struct err *e);
+
 /* Lets a node in. 0, or -1 with ERR_USAGE (its --nnodes or --node-rank contradicts the job or
  * another node) or ERR_UNAVAILABLE (all places are taken): then it is not a member. */
 int members_join(struct members *m, uint32_t link, const struct frame *hello, uint64_t now_ms,

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "launcher/core/compat.h"
 #include "launcher/core/cpu_plan.h"
 #include "launcher/core/slots.h"
 #include "launcher/core/streams.h"
@@ -321,6 +322,8 @@ struct node_plan *node_plan_build(const struct options *opt, const struct facts 
     plan->order.master_addr = mem_strdup(order->master_addr);
     plan->role = mem_strdup(opt->role ? opt->role : "default");
     plan->scheduler_env = opt->scheduler_env;
+    if (opt->compat && compat_parse("--compat", opt->compat, &plan->compat, NULL) < 0)
+        plan->compat = 0; /* it was checked when it was read */
     plan->layout = opt->torchrun.is_on ? LOG_LAYOUT_TORCHRUN : LOG_LAYOUT_RANK;
     plan->argv = build_argv(opt, facts);
     plan->workers = mem_alloc(order->nworkers, sizeof *plan->workers);
@@ -329,7 +332,8 @@ struct node_plan *node_plan_build(const struct options *opt, const struct facts 
         if (opt->torchrun.is_on)
             plan->workers[i].argv = expand_argv(plan->argv, i);
     }
-    if (cpu_plan_build(opt->cpu_bind, facts, plan, e) == 0
+    if (compat_check(plan->compat, order->nnodes, e) == 0
+        && cpu_plan_build(opt->cpu_bind, facts, plan, e) == 0
         && plan_wrap(plan, opt, facts, e) == 0)
         return plan;
     node_plan_free(plan);

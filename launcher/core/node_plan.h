@@ -33,6 +33,7 @@ struct node_plan {
     struct worker_plan *workers; /* order.nworkers of them */
     char *role;
     enum scheduler_env scheduler_env;
+    unsigned compat; /* presets, 1 << COMPAT_x */
     enum log_layout layout;
     bool is_unbound; /* torchrun's way with more workers than GPUs: the binding became none */
     struct device_choice choice;

@@ -46,6 +46,8 @@
     X(NODE_AWAITED, INFO, "waiting for {number} nodes in place of those that were lost")       \
     X(LAST_CALL, INFO, "{number} nodes have joined; {rank} s for more")                        \
     X(NODE_REFUSED, INFO, "a node was turned away: {text}")                                    \
+    X(NODE_SPARE, INFO,                                                                        \
+      "{text} has come as a spare: it takes the place of a node that is lost")                 \
     X(NODE_LEFT, INFO, "a node left before the start ({text}); waiting for another")           \
     X(HEAD_SILENT, WARN, "no sign of life from the head for {seconds}; ending the workers")    \
     X(NO_RESTART_CODE, INFO, "rank {rank} asked not to be restarted (exit 93)")                \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/compat.h"
 #include "launcher/core/engine_detect.h"
 #include "launcher/core/notice.h"
 #include "launcher/core/placement.h"
@@ -249,6 +250,11 @@ int option_value_set(struct options *opt, const struct option_row *row, const ch
         return mpi_mode_parse(str_from(text), at) < 0
                    ? bad_value(e, where, text, "auto, pmix, pmi or none")
                    : 0;
+    case VALUE_COMPAT: {
+        unsigned set = 0;
+        *(const char **)at = text;
+        return compat_parse(where, text, &set, e);
+    }
     case VALUE_CPU_BIND: {
         struct cpu_request request;
         if (cpu_request_parse(str_from(text), &request) < 0)
@@ -314,6 +320,7 @@ void option_value_format(const struct options *opt, const struct option_row *row
     case VALUE_SIZE:
         size_format(*(const uint64_t *)at, out);
         return;
+    case VALUE_COMPAT:
     case VALUE_CPU_BIND:
     case VALUE_NOTICE:
     case VALUE_STACK_TOOL:

@@ -45,6 +45,7 @@ enum option_type {
     VALUE_STACK_TOOL,    /* const char *: auto, none or the name of a tool */
     VALUE_SCHEDULER_ENV, /* enum scheduler_env */
     VALUE_MPI,           /* enum mpi_mode */
+    VALUE_COMPAT,        /* const char *, a list of compat.h */
 };
 
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
@@ -197,6 +198,9 @@ enum option_type {
     X(SCHEDULER_ENV, "scheduler-env", 0, true, NULL, SCHEDULER_ENV, scheduler_env, "HOW",      \
       "variables by which Slurm, MPI and others number their tasks: hide them from workers, "  \
       "keep them, or auto (default: keep Slurm's where they agree with the worker's ranks)")   \
+    X(COMPAT, "compat", 0, true, NULL, COMPAT, compat, "LIST",                                 \
+      "variables of frameworks that read others than PyTorch's: jax, accelerate-cpu, tf, "     \
+      "paddle; see docs/environment.md")                                                       \
     X(MASTER_PORT, "master-port", 0, true, "PET_MASTER_PORT", PORT, master_port, "PORT",       \
       "port of the rendezvous store (default: any free one)")                                  \
     X(MODULE, "module", 'm', false, "PET_MODULE", FLAG, is_module, NULL,                       \
@@ -285,6 +289,7 @@ struct options {
     enum nproc_source nproc_source; /* while nproc is 0 */
     enum interpreter interpreter;
     enum scheduler_env scheduler_env;
+    const char *compat;   /* NULL = not given */
     const char *role;     /* label of the group; NULL = "default" */
     uint64_t end_signals; /* bit N: signal N ends the job, besides those that always do */
 

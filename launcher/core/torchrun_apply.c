@@ -349,6 +349,22 @@ static int choose_interpreter(struct draft *d, struct err *e)
     return 0;
 }
 
+/* With static each node says which one it is; c10d's own counting does not look at it, and a
+ * number beyond the last is that of a spare. */
+static int check_node_rank(struct draft *d, struct err *e)
+{
+    struct options *opt = d->opt;
+    if (opt->node_rank < 0 || (uint32_t)opt->node_rank < opt->nnodes_max)
+        return 0;
+    if (!d->is_static) {
+        opt->node_rank = -1;
+        return 0;
+    }
+    return err_set(e, ERR_USAGE, "%s %d: of %u node%s the last is %u",
+                   d->all[TORCHRUN_NODE_RANK].where, opt->node_rank, opt->nnodes_max,
+                   opt->nnodes_max == 1 ? "" : "s", opt->nnodes_max - 1);
+}
+
 /* A static rendezvous is where the endpoint says, or --master-addr and --master-port. */
 static int check_static(struct draft *d, struct err *e)
 {
@@ -387,6 +403,8 @@ static int choose_rendezvous(struct draft *d, struct err *e)
     }
     if (!opt->job_id)
         opt->job_id = "none"; /* the same on every node that names none */
+    if (check_node_rank(d, e) < 0)
+        return -1;
     if (d->is_static)
         return check_static(d, e);
     opt->master_addr = NULL; /* what c10d does not look at */

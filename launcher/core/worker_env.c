@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "launcher/core/compat.h"
 #include "launcher/core/options.h"
 #include "launcher/core/torchrun_options.h"
 #include "rendezvous/contract.h"
@@ -37,8 +38,9 @@ struct worker_env {
     const struct facts *facts;
     const struct node_plan *plan;
     const char *error_dir;
-    const char *notify;  /* address of the notify socket, NULL = none */
-    const char **shared; /* inherited entries that pass unchanged */
+    const char *notify;    /* address of the notify socket, NULL = none */
+    const uint16_t *ports; /* of the presets, NULL = not known */
+    const char **shared;   /* inherited entries that pass unchanged */
     size_t nshared;
     bool is_inherited[VARIABLE_COUNT]; /* contract variables that the environment has */
     struct buf values;                 /* NAME=VALUE\0 of the current worker */
@@ -117,7 +119,8 @@ static int find_variable(const char *entry)
 static bool is_passed_on(const struct facts *facts, const struct node_plan *plan,
                          const char *entry)
 {
-    return !is_option(entry) && (!worker_env_is_hidden(entry) || is_kept(facts, plan, entry));
+    return !is_option(entry) && !compat_is_own(plan->compat, entry)
+           && (!worker_env_is_hidden(entry) || is_kept(facts, plan, entry));
 }
 
 struct worker_env *worker_env_new(const struct facts *facts, const struct node_plan *plan,
@@ -132,7 +135,8 @@ struct worker_env *worker_env_new(const struct facts *facts, const struct node_p
     while (facts->environment[n])
         n++;
     env->shared = mem_alloc(n + 1, sizeof *env->shared);
-    env->envp = mem_alloc(n + VARIABLE_COUNT + 1, sizeof *env->envp);
+    env->envp =
+        mem_alloc(n + VARIABLE_COUNT + compat_variables(plan->compat) + 1, sizeof *env->envp);
     for (size_t i = 0; i < n; i++) {
         const char *entry = facts->environment[i];
         int var = find_variable(entry);
@@ -151,6 +155,11 @@ struct worker_env *worker_env_new(const struct facts *facts, const struct node_p
 void worker_env_set_notify(struct worker_env *env, const char *address)
 {
     env->notify = address;
+}
+
+void worker_env_set_ports(struct worker_env *env, const uint16_t *ports)
+{
+    env->ports = ports;
 }
 
 void worker_env_free(struct worker_env *env)
@@ -264,8 +273,12 @@ char *const *worker_env_build(struct worker_env *env, uint32_t local_rank)
         if (variables[var].when == CONTRACT_BINDING && env->is_inherited[var])
             env->envp[n++] = inherited_entry(env, (enum variable)var);
     }
+    size_t compat = env->values.len;
+    compat_format(env->plan, local_rank, env->ports, &env->values);
     for (size_t i = 0; i < nown; i++)
         env->envp[n++] = env->values.data + offsets[i];
+    for (; compat < env->values.len; compat += strlen(env->values.data + compat) + 1)
+        env->envp[n++] = env->values.data + compat;
     env->envp[n] = NULL;
     return env->envp;
 }

@@ -22,6 +22,9 @@ void worker_env_free(struct worker_env *env);
 /* The value of MUSTER_NOTIFY_SOCKET, kept by reference; NULL = the variable is not written. */
 void worker_env_set_notify(struct worker_env *env, const char *address);
 
+/* The ports that the presets of --compat need, kept by reference; NULL = not known yet. */
+void worker_env_set_ports(struct worker_env *env, const uint16_t *ports);
+
 /* The NULL-terminated NAME=VALUE list of the worker with this local rank; valid until the next
  * call or free. */
 char *const *worker_env_build(struct worker_env *env, uint32_t local_rank);

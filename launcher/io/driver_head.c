@@ -304,7 +304,7 @@ static void apply_send(struct driver_head *d, uint32_t link, const struct frame 
         return;
     }
     struct frame copy = *frame;
-    if (frame->type == FRAME_BYE)
+    if (frame->type == FRAME_BYE && job_done(d->job)) /* else a spare has had enough */
         add_words(d, &copy);
     if (d->links)
         head_links_send(d->links, link, &copy);

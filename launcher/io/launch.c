@@ -11,10 +11,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "launcher/core/note.h"
+#include "launcher/core/compat.h"
 #include "launcher/core/streams.h"
 #include "launcher/core/worker_env.h"
 #include "launcher/io/say.h"
 #include "launcher/io/stdin_fan.h"
+#include "launcher/io/held_ports.h"
 #include "launcher/io/terminal.h"
 
 struct launch {
@@ -26,6 +28,7 @@ struct launch {
     char *program;   /* path of the program */
     char **wrappers; /* path of what a wrapped worker executes; NULL without --wrap */
     uint32_t nwrappers;
+    struct held_ports ports; /* of presets of --compat */
     int dev_null, input;
     struct stdin_fan *fan;     /* NULL = nobody shares standard input */
     struct terminal *terminal; /* NULL = no worker owns it */
@@ -123,6 +126,10 @@ int launch_prepare(struct launch *l, const struct node_plan *plan, struct watch_
     l->plan = plan;
     worker_env_free(l->env);
     l->env = worker_env_new(l->facts, plan, error_dir);
+    held_ports_close(&l->ports);
+    if (held_ports_open(&l->ports, compat_ports(plan->compat, plan->order.nworkers), e) < 0)
+        return -1;
+    worker_env_set_ports(l->env, l->ports.numbers);
     if (plan->omp_why && !facts_getenv(l->facts, "OMP_NUM_THREADS"))
         log_debug("node", "%s", plan->omp_why);
     return prepare_input(l, plan, watches, e);
@@ -367,6 +374,7 @@ void launch_close(struct launch *l)
 
 void launch_free(struct launch *l)
 {
+    held_ports_close(&l->ports);
     worker_env_free(l->env);
     free(l->program);
     free_wrappers(l);

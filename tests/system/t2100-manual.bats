@@ -437,20 +437,47 @@ joins_in_vain() { # the second node's options
   done
 }
 
-@test "a third launcher of a job of two that runs is refused, the job goes on" {
+@test "a third launcher of a job of two that runs waits as a spare; its own end is nobody's business" {
   waiting_worker '9) ;;'
   member a 0 0 2 -n 1 ./waiting
   member b 0 1 2 -n 1 ./waiting
   all_up 2
-  member c 0 1 2 -n 1 --join-timeout 5s sh -c ': >started'
+  launch c 0 run --nnodes 2 --rdzv-endpoint "$ENDPOINT" -n 1 sh -c ': >started'
+  eventually 60 grep -q 'as a spare' a.err
+  kill -TERM "${PIDS[c]}"
   ended c
-  [[ $status -eq 2 || $status -eq 69 ]]
-  [[ ! -e started ]]
-  is_running "${PIDS[a]}" && is_running "${PIDS[b]}"
-  kill -TERM "${PIDS[a]}"
-  ended a
   expect_status 143
-  ended b
+  is_running "${PIDS[a]}" && is_running "${PIDS[b]}"
+  member d 0 1 2 -n 1 sh -c ': >started'
+  eventually 60 eval '[[ $(grep -c "as a spare" a.err) -eq 2 ]]'
+  kill -TERM "${PIDS[a]}"
+  local name
+  for name in a b d; do
+    ended $name
+    expect_status 143
+  done
+  [[ ! -e started ]]
+  no_leftovers
+}
+
+@test "a spare takes the place of a launcher that is killed" {
+  script w <<'W'
+echo "$NODE_RANK $WORLD_SIZE" >"up.$TORCHELASTIC_RESTART_COUNT.$RANK"
+[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] && exit 0
+exec toy polite
+W
+  member a 0 0 2 -n 1 --max-restarts 1 ./w
+  member b 0 1 2 -n 1 --max-restarts 1 ./w
+  eventually 60 have 2 'up.0.*'
+  launch c 0 run --nnodes 2 --rdzv-endpoint "$ENDPOINT" -n 1 --max-restarts 1 ./w
+  eventually 60 grep -q 'as a spare' a.err
+  kill -KILL "${PIDS[b]}"
+  local name
+  for name in a c; do
+    ended $name
+    expect_status 0
+  done
+  [[ $(cat up.1.*) == $'0 2\n1 2' ]]
   no_leftovers
 }
 is_running() { ! has_ended "$1"; }

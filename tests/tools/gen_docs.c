@@ -25,6 +25,15 @@ static const char *when_text(enum contract_when when)
     return "?";
 }
 
+/* The table has what C can name. */
+static const char *preset_text(const char *name)
+{
+    return strcmp(name, "ACCELERATE_CPU") == 0 ? "accelerate-cpu"
+           : strcmp(name, "JAX") == 0          ? "jax"
+           : strcmp(name, "TF") == 0           ? "tf"
+                                               : "paddle";
+}
+
 static void print_errors(void)
 {
     printf("# Errors\n\n");
@@ -54,6 +63,15 @@ static void print_environment(void)
         "it.\n"
         "- **by the binding**: as the binding mode asks.\n"
         "- **if known**: where there is something to say.\n\n"
+        "## With --compat\n\n"
+        "Written, whatever was inherited, if the preset was asked for.\n\n"
+        "| preset | variable | meaning |\n|---|---|---|\n");
+#define X(preset, name, meaning)                                                               \
+    printf("| %s | `%s` | %s |\n", preset_text(#preset), #name, meaning);
+    CONTRACT_COMPAT(X)
+#undef X
+    printf(
+        "\n"
         "## Hidden from workers\n\n"
         "Task identity of an outer launcher, which would contradict the variables above. `*` "
         "stands for any rest.\n\n");
