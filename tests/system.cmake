@@ -15,7 +15,8 @@ foreach(suite ${system_suites})
   set_tests_properties(system/${name} PROPERTIES LABELS system TIMEOUT 300 SKIP_RETURN_CODE 77
     SKIP_REGULAR_EXPRESSION "# skip whole file: ")
   if(name MATCHES "^t2")
-    set_tests_properties(system/${name} PROPERTIES TIMEOUT 900)
+    # COST: the long ones first, so that none is left alone at the end
+    set_tests_properties(system/${name} PROPERTIES TIMEOUT 900 COST 100)
   endif()
   set_property(TEST system/${name} PROPERTY ENVIRONMENT
     MUSTER=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/muster
