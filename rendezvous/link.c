@@ -339,7 +339,7 @@ static void opened(struct conn *c)
     l->conn = c;
     if (l->runs)
         l->runs[c->candidate] = NULL;
-    for (size_t i = 0; i < l->ncandidates; i++)
+    for (size_t i = 0; l->runs && i < l->ncandidates; i++)
         if (l->runs[i])
             conn_close(l->runs[i]);
     c->deadline_ms = UINT64_MAX;

@@ -42,16 +42,16 @@ void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str f
                        int64_t user);
 
 /* To a link that is gone: nothing. */
-void head_links_send(struct head_links *hl, uint32_t link, const struct frame *frame);
+void head_links_send(struct head_links *hl, uint32_t number, const struct frame *frame);
 
 /* Standard input, none = the end; likewise. */
-void head_links_send_input(struct head_links *hl, uint32_t link, struct str bytes);
+void head_links_send_input(struct head_links *hl, uint32_t number, struct str bytes);
 
 /* Stops or resumes reading all links, while their output has nowhere to go. */
 void head_links_pause(struct head_links *hl, bool is_paused);
 
 /* Its orderly end, once all is sent; on_lost is not called. */
-void head_links_drop(struct head_links *hl, uint32_t link);
+void head_links_drop(struct head_links *hl, uint32_t number);
 
 /* Whether some open link comes from this address, or from a process of this user on this
  * machine. */
