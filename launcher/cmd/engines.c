@@ -56,7 +56,7 @@ int engines_find(struct options *opt, struct engine_found *out, struct err *e)
     out->launch = options_has_endpoint(opt) ? START_MANUAL : START_LOCAL;
     if (opt->torchrun.is_on) /* it starts one node, whatever surrounds it */
         return 0;
-    if (out->view.ntasks > 1 && !above_is_launcher())
+    if (out->view.ntasks > 1 && !options_has_endpoint(opt) && !above_is_launcher())
         engine_detect((const char *const[]){NULL}, getpid(), &out->view); /* stale words */
     say_found(&out->view);
     const struct engine_request request = {.launch = opt->engine,

@@ -230,10 +230,14 @@ W
   lab_ps_empty
 }
 
+has_lines() { # N TEXT FILE
+  [[ $(grep -c "$2" "$3") -ge $1 ]]
+}
+
 @test "SIGTERM to muster reaches the workers of all hosts" {
   waiting_worker '99) ;;'
   launch a 1 run --hostfile hostfile ./waiting
-  eventually 60 have 12 'up.*'
+  eventually 60 has_lines 12 ready a.out # their handlers are in place
   kill -TERM "${PIDS[a]}"
   ended a
   expect_status 143
