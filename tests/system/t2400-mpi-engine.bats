@@ -103,6 +103,10 @@ W
   lab_ps_empty
 }
 
+has_lines() { # N TEXT FILE
+  [[ $(grep -c "$2" "$3") -ge $1 ]]
+}
+
 @test "SIGTERM to muster ends mpirun and the workers of all nodes" {
   openmpi
   script w <<'W'
@@ -110,7 +114,7 @@ W
 exec toy polite
 W
   launch a 1 run --engine mpi --hosts node1,node2,node3 -n 2 ./w
-  eventually 60 have 6 'up.*'
+  eventually 60 has_lines 6 ready a.out # their handlers are in place
   kill -TERM "${PIDS[a]}"
   ended a
   expect_status 143
