@@ -7,7 +7,7 @@ load lab
 
 @test "nothing of it unless asked, and what was inherited passes" {
   export TF_CONFIG=mine
-  run_muster -n 1 sh -c 'echo "$TF_CONFIG"; env' 
+  run_muster -n 1 sh -c 'echo "$TF_CONFIG"; env'
   expect_status 0
   [[ ${lines[0]} == mine ]]
   run grep -E '^(JAX_COORDINATOR|JAX_PROCESS|PADDLE_|ACCELERATE_USE_CPU)' <<<"$output"
@@ -77,7 +77,7 @@ W
 
 @test "what cannot be had is refused with one line before anything starts" {
   local words
-  for words in horovod jaxx jax,, Tf; do
+  for words in horovod jaxx 'jax,' Tf; do
     run_muster -n 1 --compat "$words" sh -c ': >started'
     expect_status 2
     [[ ${#stderr_lines[@]} -eq 1 ]]
