@@ -233,7 +233,7 @@ W
 @test "SIGTERM to muster reaches the workers of all hosts" {
   waiting_worker '99) ;;'
   launch a 1 run --hostfile hostfile ./waiting
-  eventually 60 have 12 'up.*'
+  eventually 60 eval '[[ $(grep -c ready a.out) -eq 12 ]]'
   kill -TERM "${PIDS[a]}"
   ended a
   expect_status 143

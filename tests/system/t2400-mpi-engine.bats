@@ -110,7 +110,7 @@ W
 exec toy polite
 W
   launch a 1 run --engine mpi --hosts node1,node2,node3 -n 2 ./w
-  eventually 60 have 6 'up.*'
+  eventually 60 eval '[[ $(grep -c ready a.out) -eq 6 ]]'
   kill -TERM "${PIDS[a]}"
   ended a
   expect_status 143
