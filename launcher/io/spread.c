@@ -51,12 +51,19 @@ static int read_file(const char *path, struct buf *out, struct err *e)
     return 0;
 }
 
+static const char *source_of(const struct options *opt)
+{
+    if (opt->hosts)
+        return opt->origin[OPTION_HOSTS] == ORIGIN_DEFAULT ? "SLURM_JOB_NODELIST" : "--hosts";
+    return opt->hostfile;
+}
+
 static int read_hosts(struct spread *s, struct host_fault *fault, struct err *e)
 {
     struct buf text;
     int rc;
     if (s->opt->hosts)
-        return hostfile_parse_option(s->opt->hosts, "--hosts", &s->hosts, fault, e);
+        return hostfile_parse_option(s->opt->hosts, source_of(s->opt), &s->hosts, fault, e);
     buf_init(&text, HOSTFILE_MAX);
     rc = read_file(s->opt->hostfile, &text, e);
     if (rc == 0)
@@ -161,13 +168,6 @@ static int make_key(struct spread *s, struct err *e)
     return s->key ? 0 : -1;
 }
 
-static const char *source_of(const struct options *opt)
-{
-    if (opt->hosts)
-        return opt->origin[OPTION_HOSTS] == ORIGIN_DEFAULT ? "SLURM_JOB_NODELIST" : "--hosts";
-    return opt->hostfile;
-}
-
 static int make_agents(struct spread *s, const struct engine_found *found, struct err *e)
 {
     s->has_come = mem_alloc(s->hosts.n, sizeof *s->has_come);
@@ -190,7 +190,6 @@ struct spread *spread_new(const struct options *opt, const struct engine_found *
     struct spread *s = mem_alloc(1, sizeof *s);
     s->opt = opt;
     s->args = args;
-    host_list_init(&s->hosts, source_of(opt), opt->hosts != NULL);
     if (make_list(s, text, e) == 0 && make_env(s, e) == 0 && find_self(s, e) == 0
         && find_addresses(s, e) == 0 && make_key(s, e) == 0 && make_agents(s, found, e) == 0)
         return s;

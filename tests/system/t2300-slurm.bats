@@ -104,7 +104,7 @@ W
   batch -N3 <<W
 exec "$MUSTER" run -n 2 --grace 2s ./w
 W
-  eventually 60 have 6 'up.*'
+  eventually 60 eval '[[ $(grep -c ready job.out) -eq 6 ]]'
   run_slurm scancel "$JOB"
   expect_status 0
   slurm idle
