@@ -47,7 +47,7 @@ torch_of() { # python: succeeds if it has a torch with gloo
     name=$(basename "$folder")
     [[ -s $folder/README.md ]] || { echo "$name has no README.md"; return 1; }
     grep -q "\[$name\]($name/README.md)" "$SOURCE/examples/README.md" || { echo "$name is not in examples/README.md"; return 1; }
-    grep -rqE "examples/$name/|\"$name/|$name/main.c" "$SOURCE"/tests/system/t1*.bats "$SOURCE/tests/interop/same_loss.py" \
+    grep -rqE "examples/$name(/|\$)|\"$name/|$name/main.c" "$SOURCE"/tests/system/t*.bats "$SOURCE/tests/interop/same_loss.py" \
       "$SOURCE/examples/CMakeLists.txt" || { echo "no test names $name"; return 1; }
   done
 }

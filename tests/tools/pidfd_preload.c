@@ -45,6 +45,8 @@ static long lent(int pid)
     return fd;
 }
 
+// The C library's own name for this parameter is reserved.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 long syscall(long number, ...)
 {
     long a[6];
@@ -59,3 +61,4 @@ long syscall(long number, ...)
     *(void **)&real = dlsym(RTLD_NEXT, "syscall");
     return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
