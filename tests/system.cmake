@@ -22,5 +22,6 @@ foreach(suite ${system_suites})
     MUSTER=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/muster
     MUSTER_WORKER=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/muster-worker
     BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
+    LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/lsan.txt:print_suppressions=0
     SOURCE=${PROJECT_SOURCE_DIR})
 endforeach()
