@@ -60,11 +60,6 @@ int cmd_plan(char *const *args)
         return cmd_fail(&e);
     if (opt.is_help)
         return cmd_help(OPTIONS_PLAN);
-    if (opt.nnodes_max > 1) {
-        err_set(&e, ERR_USAGE,
-                "muster plan shows one node; leave --nnodes out to see what this one would do");
-        return cmd_fail(&e);
-    }
     if (!opt.job_id)
         opt.job_id = "(random)"; /* as it stands in the answer */
     if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)

@@ -70,6 +70,10 @@ int option_checks_command(enum option_command command, const struct options *opt
                 "--json is for muster plan and muster gpus; a run has no such report");
         break;
     case OPTIONS_PLAN:
+        if (options_has_hosts(opt) || opt->nnodes_max > 1)
+            return err_set(e, ERR_USAGE,
+                           "muster plan shows this node alone; leave --hosts, --hostfile and "
+                           "--nnodes out to see what it would do");
         break;
     case OPTIONS_GPUS:
         if (opt->program)

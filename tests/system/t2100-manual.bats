@@ -522,3 +522,17 @@ is_running() { ! has_ended "$1"; }
   expect_in "$stderr" "there are 2 hosts in --hosts"
   [[ ! -e started ]]
 }
+
+@test "what nothing would heed is refused: addresses of single hosts, hosts of a plan" {
+  printf 'localhost slots=1 addr=10.0.0.9\n' >hosts
+  run_muster --hostfile hosts sh -c ': >started'
+  expect_status 2
+  expect_in "$stderr" "localhost: addr= of a single host is not supported yet"
+  printf 'localhost slots=1 iface=eth9\n' >hosts
+  run_muster --hostfile hosts sh -c ': >started'
+  expect_status 2
+  expect_in "$stderr" "iface="
+  [[ ! -e started ]]
+  run "$MUSTER" plan --hosts n1,n2 -n 1 true
+  [[ $status -eq 2 && $output == *"muster plan shows this node alone"* ]]
+}
