@@ -1,7 +1,7 @@
 /* event.h - what the two machines see and what they ask for: events, effects, and the frames
  * between head and node.
  *
- * Closed enums with a union each and one text form, shared by traces, debug logs and tests.
+ * Closed enums with a union each; their one text form is event_text.h.
  * Pointers inside are borrowed: those of an event are valid during the step that gets it, those
  * of an effect until the next step of the machine that made it. Time is a field of the event;
  * nothing here reads a clock.
@@ -364,16 +364,6 @@ struct event_queue {
 void event_queue_push(struct event_queue *q, const struct event *ev);
 bool event_queue_pop(struct event_queue *q, struct event *ev);
 void event_queue_fini(struct event_queue *q);
-
-/* Text form, one line without newline: "12 exited local_rank=1 end=exit:7". Appended to out. */
-void event_format(const struct event *ev, struct buf *out);
-void effect_format(const struct effect *fx, struct buf *out);
-
-/* The reverse, for traces. Splits line in place; text fields then point into it, so it must
- * outlive the event; an order or an error is stored in *order or *err, which must outlive it
- * too. 0, or -1 with the token that is wrong. */
-int event_parse(char *line, struct event *ev, struct order *order, struct err *inner,
-                struct err *e);
 
 /* "exit 7", "signal 9 (SIGKILL)", "signal 11 (SIGSEGV), core dumped", "exec failed: ...". */
 void worker_end_format(const struct worker_end *end, struct buf *out);

@@ -8,6 +8,7 @@
 
 #include "launcher/core/event.h"
 #include "launcher/core/note.h"
+#include "launcher/core/event_text.h"
 
 bool say(const char *text, size_t n, int wait_ms)
 {

@@ -18,6 +18,7 @@
 #include "launcher/core/note.h"
 #include "launcher/core/report.h"
 #include "tests/sim/setup.h"
+#include "launcher/core/event_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

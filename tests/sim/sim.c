@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "tests/sim/world.h"
+#include "launcher/core/event_text.h"
 
 enum {
     BEAT_MS = 2000,

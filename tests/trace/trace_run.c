@@ -20,6 +20,7 @@
 #include "launcher/core/job.h"
 #include "launcher/core/node.h"
 #include "tests/sim/setup.h"
+#include "launcher/core/event_text.h"
 
 enum { LINES_MAX = 64 }; /* events of one step */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "launcher/core/event_text.h"
 
 static void die(const char *what, const char *detail)
 {

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "launcher/core/link_wire.h"
+#include "launcher/core/event_text.h"
 
 static const struct order order = {
     .job_id = "job-7",
@@ -95,7 +96,7 @@ static void expect_taken(const struct buf *b)
         fail_msg("%s", e.text);
 }
 
-/* event.c's own table of fields says whether one was forgotten. */
+/* event_text.c's own table of fields says whether one was forgotten. */
 static void each_frame_comes_back(void **state)
 {
     (void)state;

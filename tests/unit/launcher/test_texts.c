@@ -11,6 +11,7 @@
 
 #include "launcher/core/note.h"
 #include "launcher/core/verdict.h"
+#include "launcher/core/event_text.h"
 
 static char *formatted(const struct event *ev)
 {
