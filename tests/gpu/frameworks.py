@@ -31,7 +31,7 @@ PARALLEL = int(os.environ.get("PARALLEL", 5 if (os.cpu_count() or 1) >= 16 else 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "examples")
 FRAMEWORKS = {"pytorch-ddp": "torch", "pytorch-fsdp": "torch", "lightning": "lightning", "accelerate": "accelerate",
-              "hf-trainer": "transformers", "jax": "jax"}
+              "deepspeed": "deepspeed", "hf-trainer": "transformers", "jax": "jax"}
 MORE = ("hf-trainer", "jax")  # last, if time is left
 LAUNCHERS = ("muster", "torchrun")
 LOCK = threading.Lock()

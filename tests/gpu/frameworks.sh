@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# PyTorch DDP, FSDP, Lightning and Accelerate under muster and under torchrun on this machine's GPUs: losses, time to the
+# PyTorch DDP, FSDP, Lightning, Accelerate and DeepSpeed under muster and under torchrun on this machine's GPUs: losses, time to the
 # first step, how a failure ends, restarts. frameworks.py says what is measured; this finds the programs.
 #
 #   MUSTER       the launcher under test (default: muster on PATH)
