@@ -1,16 +1,20 @@
 """The least that a program without PyTorch needs of the store at MASTER_ADDR:MASTER_PORT: set, and get that waits.
-The protocol is that of PyTorch's TCPStore (2.2 and later)."""
+The protocol is that of PyTorch's TCPStore (2.5 and later)."""
+import os
 import socket
 import struct
 
-VALIDATE, SET, GET, WAIT = 0, 1, 3, 6
+VALIDATE, SET, GET, WAIT, PING = 0, 1, 3, 6, 13
 MAGIC, STOP_WAITING = 0x3C85F7CE, 0
 
 
 class Store:
     def __init__(self, host, port, timeout=300.0):
         self.socket = socket.create_connection((host, port), timeout=timeout)
-        self.socket.sendall(struct.pack("=BI", VALIDATE, MAGIC))
+        # The answer matters: a set has none, and what a client has sent that is gone before the store has looked whose
+        # it is (this user's, or a stranger's) does not count.
+        self.socket.sendall(struct.pack("=BIBI", VALIDATE, MAGIC, PING, os.getpid()))
+        self._read(4)
 
     def own_address(self):
         """Of this host, as seen from the store: where the other ranks reach it."""

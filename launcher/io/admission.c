@@ -102,7 +102,9 @@ static bool admit_local(struct admission *a, const struct peer_ip *ip,
         say_blind(a);
         return true;
     case PEER_UID_UNKNOWN:
-        refuse(a, ip, "a process that was gone before its user could be told wanted the store");
+        refuse(a, ip,
+               "a client closed its connection before its user could be told, so what it "
+               "sent is lost; it must wait for an answer first");
         return false;
     case PEER_UID_FOUND:
         break;

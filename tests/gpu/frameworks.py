@@ -196,8 +196,8 @@ def mpi_program():
     program = [os.environ["MPI_PROGRAM"], "-b", "8M", "-e", "512M", "-f", "8", "-n", "10"]
     mpirun = ["mpirun", "--bind-to", "none", "-np", WORKERS, "-x", "LD_LIBRARY_PATH", *program]
     ways = {"mpirun": mpirun, "muster, then mpirun": [MUSTER, "-n", "1", "--binding", "none", *mpirun]}
-    if os.environ.get("MUSTER_MPI"):
-        ways["muster"] = [MUSTER, "-n", WORKERS, *os.environ["MUSTER_MPI"].split(), *program]
+    if os.environ.get("MPI_OPTIONS"):
+        ways["muster"] = [MUSTER, "-n", WORKERS, *os.environ["MPI_OPTIONS"].split(), *program]
     rows = ["| how | status | s | average bus bandwidth GB/s | wrong |", "|---|---|---|---|---|"]
     for name, command in ways.items():
         with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@
 #   OUT          where frameworks.md and the raw logs go (default: a new folder, named at the end)
 #   FORCE_CPU=1  gloo on the CPU, to try the script itself
 #   WORKERS 2, ROUNDS 3, RESTARTS 20; PARALLEL: restart jobs at a time; RUN_S 120: of one run; LIMIT_S 510: of all
-#   MPI_PROGRAM  one of nccl-tests, built with MPI=1; MUSTER_MPI: options by which muster itself starts MPI programs
+#   MPI_PROGRAM  one of nccl-tests, built with MPI=1; MPI_OPTIONS: options by which muster itself starts MPI programs
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

@@ -38,6 +38,29 @@ lines_are() { [[ $(wc -l <err) -eq $1 ]]; }
   [[ $status -ne 0 ]]
 }
 
+
+# Whose a connection is can be asked only while its other end lives, so a client that closes has to have had an answer.
+@test "what a client sets that closes at once is there: the examples' Store" {
+  begin_store
+  cat >many.py <<'END'
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from launcher_store import Store
+
+at = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+for i in range(300):
+    store = Store(*at)
+    store.set(f"key{i}", b"%d" % i)
+    store.socket.close()
+reader = Store(*at, timeout=20)
+print(sum(int(reader.get(f"key{i}")) for i in range(300)))
+END
+  run python3 many.py "$SOURCE/examples/jax"
+  [[ $output == 44850 ]]
+  end_store TERM
+  [[ -z $stderr ]]
+}
+
 @test "SIGINT ends it with 0, also while a client waits" {
   begin_store
   counter wait 2 k >waiting 2>lost 3>&- &
