@@ -12,7 +12,7 @@ if(Python3_FOUND)
 
   worker_group(two_ranks --match "verified: 0 wrong" --)
   worker_group(three_ranks_all_types --ranks 3 --match "verified: 0 wrong" --
-    -b 8 -e 100K -f 23 -d all -o all -n 3 -c 2)
+    -b 8 -e 5K -f 23 -d all -o all -n 2)
   worker_group(lone_rank --ranks 1 --match "busbw not applicable" -- --sizes 8,64K)
   worker_group(json_on_stdout --json - -- --sizes 8,64K -n 4)
   worker_group(json_file --json file -- --sizes 64K -n 4)
@@ -31,8 +31,29 @@ if(Python3_FOUND)
   worker_group(late_rank_is_waited_for --match "verified: 0 wrong" -- --sizes 8 --inject late:rank=1,phase=started,s=1)
   worker_group(slow_rank_is_named --match "rank 1 is slow" -- --sizes 64K -n 5 --inject slow:rank=1,ms=20)
   worker_group(too_slow_fails --each 11 --match "slower than demanded" -- --sizes 64K --min-busbw 100000)
-  worker_group(two_nodes_are_refused --ranks 4 --nodes 2 --status 17 --match "works within one node" --)
-  worker_group(type_without_support --status 2 --match "the host backend .* has float" -- --type half)
+  worker_group(two_nodes --ranks 4 --nodes 2 --match "4 ranks on 2 nodes" --match "verified: 0 wrong" --json file --
+    --test all --sizes 8,100K -n 2 --root 3)
+  worker_group(three_nodes --ranks 6 --nodes 3 --match "verified: 0 wrong" -- --sizes 8,300K -n 2 -d half,int8 -o avg,prod)
+  worker_group(every_collective --ranks 3 --match "verified: 0 wrong" --json file --
+    --test all --sizes 8,100K -n 2 --root 2 -c 2)
+  worker_group(every_type --ranks 2 --match "verified: 0 wrong" -- --test reducescatter,alltoall,scatter -d all -o all
+    -b 8 -e 10K -f 35 -n 1)
+  worker_group(nccl_tests_columns --match "# Out of bounds values : 0 OK" --match "# Avg bus bandwidth    : [0-9.]+" --
+    --sizes 8,64K -n 2 --format nccl-tests)
+  worker_group(corrupt_names_the_source --ranks 3 --status 10
+    --match "rank 2: 1 wrong elements in the broadcast of 64K float from rank 1, .* it is the data of rank 1" --
+    --test broadcast --root 1 --sizes 64K --inject corrupt:rank=2)
+  worker_group(slow_link_is_named --ranks 4 --match "link 1-3 is slow: " -- --test pairs -n 1
+    --inject slowlink:a=3,b=1,ms=30)
+  worker_group(slow_rank_of_pairs_is_named --ranks 4 --match "rank 2 is slow to all: " -- --test pairs -n 1
+    --inject slow:rank=2,ms=30)
+  worker_group(isolate_shows_the_slow_rank --ranks 3 --match "\nwithout rank 1: [0-9.]+ GB/s, with it: " --
+    --test isolate -n 1 --inject slow:rank=1,ms=30)
+  worker_group(latency_alone --match "latency, 8 bytes, us" --match "not verified: timed only" -- --test latency -n 5)
+  worker_group(pairs_of_one_rank --ranks 1 --status 17 --match "pairs was left out: one rank has no peer" -- --test pairs)
+  worker_group(hypercube_of_three --ranks 3 --status 2
+    --match "--test hypercube needs a power of two of ranks, and there are 3" -- --test hypercube)
+  worker_group(root_out_of_range --status 2 --match "--root 2: the ranks are 0 to 1" -- --test reduce --root 2)
 endif()
 
 add_test(NAME worker/without_launcher COMMAND ${CMAKE_COMMAND} -E env --unset=RANK --unset=WORLD_SIZE

@@ -1,21 +1,16 @@
-/* backend_host.h - all-reduce of one node in shared memory, for machines without GPUs.
+/* backend_host.h - collectives in memory and over TCP, for machines without GPUs.
  *
- * Makes the whole program testable anywhere; its bandwidth says nothing about GPUs. Types
- * float, double, (u)int32, (u)int64; operations sum, min, max. One node only: a ring of node
- * leaders over TCP would go between the two halves of reduce_chunk.
+ * Makes the whole program testable anywhere; its bandwidth says nothing about GPUs. The ranks
+ * of a node share memory (shared.h); with several nodes the first rank of each is a member of a
+ * ring over TCP (ring.h). All types and operations.
  */
 #ifndef MUSTER_WORKER_BACKEND_HOST_H
 #define MUSTER_WORKER_BACKEND_HOST_H
 
 #include "worker/backend.h"
-#include "worker/shared.h"
+#include "worker/host_move.h"
 
-enum { HOST_SLOT_BYTES = 1024 * 1024 };
-
-/* Borrows shared, made with HOST_SLOT_BYTES for all ranks; it must outlive the backend. */
-struct backend *backend_host_new(struct shared *shared, uint32_t rank, uint32_t nranks);
-
-/* As the operation's supports. */
-bool backend_host_supports(enum type type, enum op op);
+/* Borrows what setup points to; it must outlive the backend. */
+struct backend *backend_host_new(const struct host_setup *setup);
 
 #endif

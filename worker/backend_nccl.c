@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "worker/nccl_comm.h"
 #include "worker/status.h"
 
 enum { THREADS = 256, BLOCKS_PER_SM = 8, RANKS_PER_ID = 128, POLLS_PER_ERROR_CHECK = 16 };
+/* NCCL's first release with 8-bit floats, and the first GPUs that reduce them. */
+enum { F8_VERSION = 22400, F8_CAPABILITY = 90 };
 static const uint64_t memory_kept_free = 1ull << 30;
 static const uint64_t host_chunk_bytes = 64ull << 20;
 
@@ -18,7 +21,7 @@ extern const unsigned char muster_kernels_begin[];
 struct nccl_backend {
     struct backend base;
     struct nccl_setup s;
-    ncclComm_t comm;
+    struct nccl_comm comm;
     cudaStream_t stream;
     cudaLibrary_t library;
     cudaKernel_t fill[TYPE_COUNT], check[TYPE_COUNT], poison, poison_check;
@@ -27,22 +30,6 @@ struct nccl_backend {
     struct pattern_tally *tally_device, *tally_host; /* host: pinned */
     uint32_t *word;                                  /* of the barrier, on the device */
 };
-
-static const ncclDataType_t nccl_types[] = {
-    [TYPE_INT8] = ncclInt8,         [TYPE_UINT8] = ncclUint8,
-    [TYPE_INT32] = ncclInt32,       [TYPE_UINT32] = ncclUint32,
-    [TYPE_INT64] = ncclInt64,       [TYPE_UINT64] = ncclUint64,
-    [TYPE_HALF] = ncclFloat16,      [TYPE_FLOAT] = ncclFloat32,
-    [TYPE_DOUBLE] = ncclFloat64,    [TYPE_BFLOAT16] = ncclBfloat16,
-    [TYPE_F8E4M3] = ncclFloat8e4m3, [TYPE_F8E5M2] = ncclFloat8e5m2,
-};
-_Static_assert(sizeof nccl_types / sizeof nccl_types[0] == TYPE_COUNT, "one row a type");
-
-static const ncclRedOp_t nccl_ops[] = {
-    [OP_SUM] = ncclSum, [OP_PROD] = ncclProd, [OP_MAX] = ncclMax,
-    [OP_MIN] = ncclMin, [OP_AVG] = ncclAvg,
-};
-_Static_assert(sizeof nccl_ops / sizeof nccl_ops[0] == OP_COUNT, "one row an operation");
 
 static struct nccl_backend *self(struct backend *b)
 {
@@ -55,19 +42,6 @@ static int cuda_status(cudaError_t rc, const char *what, struct err *e)
         return 0;
     err_set(e, ERR_SYSTEM, "%s: CUDA error %d, %s", what, (int)rc, cudaGetErrorString(rc));
     return STATUS_CUDA;
-}
-
-static int nccl_status(const struct nccl_backend *n, ncclResult_t rc, const char *what,
-                       struct err *e)
-{
-    if (rc == ncclSuccess)
-        return 0;
-    const char *detail = NULL;
-    if (n->s.api->GetLastError)
-        detail = n->s.api->GetLastError(n->comm);
-    err_set(e, ERR_SYSTEM, "%s: %s%s%s; NCCL_DEBUG=WARN says more", what,
-            n->s.api->GetErrorString(rc), detail && *detail ? ": " : "", detail ? detail : "");
-    return STATUS_NCCL;
 }
 
 static int get_kernel(struct nccl_backend *n, cudaKernel_t *kernel, const char *name,
@@ -139,32 +113,16 @@ uint32_t backend_nccl_id_owner(uint32_t nranks, uint32_t ids, uint32_t k)
 int backend_nccl_connect(struct backend *b, const ncclUniqueId *ids, uint32_t count,
                          struct err *e)
 {
-    struct nccl_backend *n = self(b);
-    const struct nccl *api = n->s.api;
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-#if NCCL_VERSION_CODE >= 22800
-    config.nvlinkCentricSched = 1; /* as nccl-tests does from 2.28 on */
-#endif
-    ncclResult_t rc;
-#if NCCL_VERSION_CODE >= 22300
-    if (count > 1) {
-        ncclUniqueId *copy = mem_dup(ids, count * sizeof *ids);
-        rc = api->CommInitRankScalable(&n->comm, (int)n->s.nranks, (int)n->s.rank, (int)count,
-                                       copy, &config);
-        free(copy);
-        return nccl_status(n, rc, "ncclCommInitRankScalable", e);
-    }
-#endif
-    (void)count;
-    rc = api->CommInitRankConfig(&n->comm, (int)n->s.nranks, ids[0], (int)n->s.rank, &config);
-    return nccl_status(n, rc, "ncclCommInitRankConfig", e);
+    return nccl_comm_connect(&self(b)->comm, ids, count, e);
 }
 
-static bool nccl_supports(enum type type, enum op op)
+static bool nccl_supports(const struct backend *b, enum type type, enum op op)
 {
-    (void)type;
+    const struct nccl_setup *s = &((const struct nccl_backend *)(const void *)b)->s;
     (void)op;
-    return true;
+    if (type != TYPE_F8E4M3 && type != TYPE_F8E5M2)
+        return true;
+    return s->api->version >= F8_VERSION && s->device->capability >= F8_CAPABILITY;
 }
 
 static uint64_t nccl_limit(struct backend *b)
@@ -185,9 +143,9 @@ static int nccl_alloc(struct backend *b, uint64_t bytes, struct err *e)
     n->is_nccl_memory = api->MemAlloc && api->MemFree && !n->s.cuda_malloc;
     for (int i = 0; i < BUFFER_COUNT; i++) {
         void *p = NULL;
-        int status = n->is_nccl_memory
-                         ? nccl_status(n, api->MemAlloc(&p, size), "ncclMemAlloc", e)
-                         : cuda_status(cudaMalloc(&p, size), "cudaMalloc", e);
+        int status = n->is_nccl_memory ? nccl_comm_status(&n->comm, api->MemAlloc(&p, size),
+                                                          "ncclMemAlloc", e)
+                                       : cuda_status(cudaMalloc(&p, size), "cudaMalloc", e);
         if (status)
             return status;
         n->buffers[i] = p;
@@ -213,15 +171,17 @@ static uint64_t words_of(uint64_t begin, uint64_t end, size_t size)
     return begin < end ? ((end - begin) * size + 15) / 16 + 1 : 0;
 }
 
-static int nccl_fill(struct backend *b, enum buffer which, uint64_t begin, uint64_t end,
+static int nccl_fill(struct backend *b, enum buffer which, const struct pattern_span *span,
                      const struct pattern *p, struct err *e)
 {
     struct nccl_backend *n = self(b);
     struct pattern pattern = *p;
-    uint32_t rank = n->s.rank;
+    struct pattern_span s = *span;
     void *base = n->buffers[which];
-    void *args[] = {&base, &begin, &end, &pattern, &rank};
-    return launch(n, n->fill[p->type], words_of(begin, end, pattern_size(p->type)), args,
+    void *args[] = {&base, &s, &pattern};
+    if (s.begin >= s.end)
+        return 0;
+    return launch(n, n->fill[p->type], words_of(s.begin, s.end, pattern_size(p->type)), args,
                   "fill kernel", e);
 }
 
@@ -238,24 +198,24 @@ static int nccl_run(struct backend *b, const struct operation *op, uint64_t offs
                     struct err *e)
 {
     struct nccl_backend *n = self(b);
-    const char *send = (const char *)n->buffers[op->in_place ? BUFFER_RECV : BUFFER_SEND];
-    char *recv = n->buffers[BUFFER_RECV];
-    ncclResult_t rc =
-        n->s.api->AllReduce(send + offset, recv + offset, (size_t)op->count,
-                            nccl_types[op->type], nccl_ops[op->op], n->comm, n->stream);
-    return rc == ncclSuccess ? 0 : nccl_status(n, rc, "ncclAllReduce", e);
+    size_t size = type_bytes(op->type);
+    uint32_t rank = n->s.rank;
+    const char *from = n->buffers[op->in_place ? BUFFER_RECV : BUFFER_SEND];
+    char *to = n->buffers[BUFFER_RECV];
+    uint64_t out = collective_send_at(op->collective, op->count, op->in_place, rank),
+             in = collective_recv_at(op->collective, op->count, op->in_place, rank);
+    return nccl_comm_run(&n->comm, op, from + offset + out * size, to + offset + in * size, e);
 }
 
-static int check_async(struct nccl_backend *n, struct err *e)
+static int nccl_transfer(struct backend *b, const struct transfer *t, struct err *e)
 {
-    ncclResult_t async = ncclSuccess;
-    if (!n->comm)
-        return 0;
-    int status = nccl_status(n, n->s.api->CommGetAsyncError(n->comm, &async),
-                             "ncclCommGetAsyncError", e);
-    if (status)
-        return status;
-    return async == ncclInProgress ? 0 : nccl_status(n, async, "collective", e);
+    struct nccl_backend *n = self(b);
+    return nccl_comm_transfer(&n->comm, t, n->buffers[BUFFER_SEND], n->buffers[BUFFER_RECV], e);
+}
+
+static int nccl_leave_out(struct backend *b, uint32_t rank, struct err *e)
+{
+    return nccl_comm_leave_out(&self(b)->comm, rank, e);
 }
 
 static int nccl_sync(struct backend *b, struct err *e)
@@ -267,7 +227,7 @@ static int nccl_sync(struct backend *b, struct err *e)
             return 0;
         if (rc != cudaErrorNotReady)
             return cuda_status(rc, "cudaStreamQuery", e);
-        int status = polls % POLLS_PER_ERROR_CHECK == 0 ? check_async(n, e) : 0;
+        int status = polls % POLLS_PER_ERROR_CHECK == 0 ? nccl_comm_check(&n->comm, e) : 0;
         if (status)
             return status;
         sched_yield();
@@ -278,9 +238,7 @@ static int nccl_barrier(struct backend *b, struct err *e)
 {
     struct nccl_backend *n = self(b);
     if (n->s.nranks > 1 && (n->s.nodes > 1 || !n->s.shared)) {
-        ncclResult_t rc =
-            n->s.api->AllReduce(n->word, n->word, 1, ncclUint32, ncclMax, n->comm, n->stream);
-        int status = nccl_status(n, rc, "barrier", e);
+        int status = nccl_comm_meet(&n->comm, n->word, e);
         if (!status)
             status = nccl_sync(b, e);
         if (status)
@@ -313,41 +271,45 @@ static int run_check(struct nccl_backend *n, cudaKernel_t kernel, uint64_t words
 }
 
 /* The same check in C, a chunk at a time. */
-static int check_on_host(struct nccl_backend *n, enum buffer which, uint64_t begin,
-                         uint64_t end, const struct pattern *p, struct pattern_tally *t,
-                         struct err *e)
+static int check_on_host(struct nccl_backend *n, enum buffer which,
+                         const struct pattern_span *span, const struct pattern *p,
+                         struct pattern_tally *t, struct err *e)
 {
     size_t size = pattern_size(p->type);
     const uint64_t per = host_chunk_bytes / 8; /* elements; none has more bytes */
     unsigned char *copy = mem_alloc(1, (size_t)host_chunk_bytes);
     int status = 0;
-    for (uint64_t at = begin; at < end && !status; at += per) {
-        uint64_t count = end - at < per ? end - at : per;
+    for (uint64_t at = span->begin; at < span->end && !status; at += per) {
+        uint64_t count = span->end - at < per ? span->end - at : per;
+        const struct pattern_span part = {at, at + count, span->shift, span->source};
         status = cuda_status(cudaMemcpy(copy, (const char *)n->buffers[which] + at * size,
                                         (size_t)(count * size), cudaMemcpyDeviceToHost),
                              "cudaMemcpy", e);
         /* As if the array began where element 0 would be. */
         const void *base = (const void *)((uintptr_t)copy - (uintptr_t)(at * size));
         if (!status)
-            pattern_check(p, base, at, at + count, t);
+            pattern_check(p, &part, base, t);
     }
     free(copy);
     return status;
 }
 
-static int nccl_verify(struct backend *b, enum buffer which, uint64_t begin, uint64_t end,
+static int nccl_verify(struct backend *b, enum buffer which, const struct pattern_span *span,
                        const struct pattern *p, struct pattern_tally *t, struct err *e)
 {
     struct nccl_backend *n = self(b);
     struct pattern pattern = *p;
+    struct pattern_span s = *span;
     struct pattern_tally before = *t;
     void *base = n->buffers[which];
-    void *args[] = {&base, &begin, &end, &pattern, &n->tally_device};
-    int status = run_check(n, n->check[p->type], words_of(begin, end, pattern_size(p->type)),
-                           args, t, e);
+    void *args[] = {&base, &s, &pattern, &n->tally_device};
+    if (s.begin >= s.end)
+        return 0;
+    int status = run_check(n, n->check[p->type],
+                           words_of(s.begin, s.end, pattern_size(p->type)), args, t, e);
     if (status || !n->s.verify_on_host)
         return status;
-    status = check_on_host(n, which, begin, end, p, &before, e);
+    status = check_on_host(n, which, &s, p, &before, e);
     if (status || memcmp(&before, t, sizeof *t) == 0)
         return status;
     err_set(e, ERR_INTERNAL, "the check kernel found %llu wrong elements, the check in C %llu",
@@ -405,9 +367,9 @@ static int close_memory(struct nccl_backend *n, struct err *e)
             continue;
         struct err *to = status ? NULL : e;
         status = keep_first(
-            status, n->is_nccl_memory
-                        ? nccl_status(n, n->s.api->MemFree(n->buffers[i]), "ncclMemFree", to)
-                        : cuda_status(cudaFree(n->buffers[i]), "cudaFree", to));
+            status, n->is_nccl_memory ? nccl_comm_status(
+                        &n->comm, n->s.api->MemFree(n->buffers[i]), "ncclMemFree", to)
+                                      : cuda_status(cudaFree(n->buffers[i]), "cudaFree", to));
     }
     cudaFree(n->tally_device);
     cudaFree(n->word);
@@ -418,14 +380,7 @@ static int close_memory(struct nccl_backend *n, struct err *e)
 static int nccl_close(struct backend *b, struct err *e)
 {
     struct nccl_backend *n = self(b);
-    int status = 0;
-    if (n->comm) {
-        status = nccl_status(n, n->s.api->CommFinalize(n->comm), "ncclCommFinalize", e);
-        ncclResult_t rc = n->s.api->CommDestroy(n->comm);
-        n->comm = NULL;
-        if (!status)
-            status = nccl_status(n, rc, "ncclCommDestroy", e);
-    }
+    int status = nccl_comm_close(&n->comm, e);
     status = keep_first(status, close_memory(n, status ? NULL : e));
     if (n->library)
         cudaLibraryUnload(n->library);
@@ -444,6 +399,8 @@ static const struct backend_ops nccl_ops_table = {
     .poison = nccl_poison,
     .run = nccl_run,
     .sync = nccl_sync,
+    .transfer = nccl_transfer,
+    .leave_out = nccl_leave_out,
     .barrier = nccl_barrier,
     .verify = nccl_verify,
     .poison_check = nccl_poison_check,
@@ -458,9 +415,11 @@ int backend_nccl_new(const struct nccl_setup *setup, struct backend **out, struc
     struct nccl_backend *n = mem_alloc(1, sizeof *n);
     n->base.ops = &nccl_ops_table;
     n->s = *setup;
+    nccl_comm_init(&n->comm, setup->api, &setup->abort, setup->rank, setup->nranks);
     *out = NULL;
     int status = cuda_status(cudaStreamCreateWithFlags(&n->stream, cudaStreamNonBlocking),
                              "cudaStreamCreateWithFlags", e);
+    n->comm.stream = n->stream;
     if (!status)
         status = load_kernels(n, e);
     if (!status)

@@ -1,6 +1,6 @@
-/* backend_nccl.h - all-reduce between GPUs with NCCL, and the kernels that fill and check.
+/* backend_nccl.h - collectives between GPUs with NCCL, and the kernels that fill and check.
  *
- * One blocking communicator on the device that bind.h made current; one stream. Never uses
+ * One communicator (nccl_comm.h) on the device that bind.h made current; one stream. Never uses
  * managed memory, NVLink multicast or registration; never touches NCCL_NVLS_ENABLE. The caller
  * shares the ids; waits have no deadline of their own (phase.h has them).
  */
@@ -10,6 +10,7 @@
 #include "worker/backend.h"
 #include "worker/bind.h"
 #include "worker/nccl_api.h"
+#include "worker/nccl_comm.h"
 #include "worker/shared.h"
 
 struct nccl_setup {
@@ -18,6 +19,7 @@ struct nccl_setup {
     struct shared *shared; /* barrier of the node; NULL: all ranks meet through NCCL */
     uint32_t rank, nranks, nodes;
     bool cuda_malloc, verify_on_host;
+    struct nccl_abort abort; /* for diagnosis */
 };
 
 /* Borrows what setup points to. Makes stream and kernels; STATUS_CUDA on failure, *out NULL. */

@@ -61,6 +61,7 @@ static int read_properties(struct device *d, struct err *e)
     format_uuid(uuid, d->uuid);
     snprintf(d->name, sizeof d->name, "%.*s", (int)sizeof d->name - 1, p.name);
     d->multiprocessors = p.multiProcessorCount;
+    d->capability = 10 * p.major + p.minor;
     if (cudaDeviceGetPCIBusId(d->pci, (int)sizeof d->pci, d->ordinal) != cudaSuccess)
         d->pci[0] = '\0';
     if (cudaDriverGetVersion(&d->driver) != cudaSuccess)

@@ -17,8 +17,8 @@ struct device {
     char name[128]; /* "" without a GPU */
     char uuid[48];  /* as NVML writes it: GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx */
     char pci[20];
-    int multiprocessors;
-    int driver, runtime; /* as CUDA counts: 13000; 0 unknown */
+    int multiprocessors, capability; /* 90 = 9.0 */
+    int driver, runtime;             /* as CUDA counts: 13000; 0 unknown */
 };
 
 /* GPUs that CUDA shows; why (may be NULL) gets a reason if there are none. */

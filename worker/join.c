@@ -10,9 +10,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "worker/backend_host.h"
+#include "worker/bench.h"
 #include "worker/join_nccl.h"
 #include "worker/status.h"
-#include "worker/sweep.h"
 
 enum { STORE_CONNECT_MS = 60000, STORE_ANSWER_MS = 60000 };
 
@@ -43,27 +43,15 @@ static int choose_backend(struct worker *w, struct err *e)
     return 0;
 }
 
-/* The host backend has some of the types and operations only, and one node. */
-static int check_host(const struct worker *w, struct err *e)
+static int check_group(const struct worker *w, struct err *e)
 {
-    if (!w->is_host)
+    if (bench_criticise(&w->options, w->env.world_size, e) < 0)
+        return STATUS_USAGE;
+    if (!w->is_host || w->env.world_size <= HOST_RANKS_MAX)
         return 0;
-    if (w->env.nodes > 1) {
-        err_set(e, ERR_UNAVAILABLE,
-                "the host backend works within one node, and this job has %u (chosen because: "
-                "%s)",
-                w->env.nodes, w->why);
-        return STATUS_BACKEND;
-    }
-    for (int t = 0; t < TYPE_COUNT; t++)
-        for (int o = 0; o < OP_COUNT; o++)
-            if (w->options.types[t] && w->options.ops[o]
-                && backend_host_supports((enum type)t, (enum op)o))
-                return 0;
-    err_set(e, ERR_USAGE,
-            "the host backend (%s) has float, double, (u)int32, (u)int64 and sum, min, max",
-            w->why);
-    return STATUS_USAGE;
+    err_set(e, ERR_UNAVAILABLE, "the host backend (%s) takes at most %d ranks", w->why,
+            HOST_RANKS_MAX);
+    return STATUS_BACKEND;
 }
 
 static int write_record(struct worker *w, struct buf *record, struct err *e)
@@ -236,7 +224,7 @@ int worker_bind(struct worker *w, struct err *e)
     int status = choose_backend(w, e);
     bind_none(&w->device);
     if (!status)
-        status = check_host(w, e);
+        status = check_group(w, e);
     if (!status && !w->is_host)
         status = bind_select(&w->env, &w->device, e);
     if (status)
@@ -259,11 +247,12 @@ int worker_bind(struct worker *w, struct err *e)
 static int join_shared(struct worker *w, char name[SHARED_NAME_MAX], struct err *e)
 {
     char key[32];
-    size_t slot = w->is_host ? HOST_SLOT_BYTES : 0;
-    uint32_t n = w->env.local_world_size;
+    uint32_t n = w->env.local_world_size, world = w->env.world_size;
+    size_t slot = w->is_host ? host_slot_bytes(world) : 0;
+    uint32_t slots = w->is_host ? host_slots(world) : 0;
     snprintf(key, sizeof key, "shm/%u", w->env.node_rank);
     if (w->env.local_rank == 0) {
-        w->shared = shared_create(n, slot, name, e);
+        w->shared = shared_create(n, slots, slot, name, e);
         if (!w->shared && w->is_host)
             return STATUS_BACKEND;
         if (!w->shared)
@@ -277,8 +266,94 @@ static int join_shared(struct worker *w, char name[SHARED_NAME_MAX], struct err 
     buf_fini(&value);
     if (status || strcmp(name, "-") == 0)
         return status;
-    w->shared = shared_open(name, n, slot, e);
+    w->shared = shared_open(name, n, slots, slot, e);
     return w->shared ? 0 : STATUS_BACKEND;
+}
+
+static bool needs_ring(const struct worker *w)
+{
+    return w->is_host && w->env.nodes > 1;
+}
+
+/* A node's leader says where it listens and which ranks the node has: "first count port token
+ * address". */
+static int open_ring(struct worker *w, struct err *e)
+{
+    char key[32];
+    struct buf where;
+    if (!needs_ring(w) || w->env.local_rank != 0)
+        return 0;
+    buf_init(&where, 0);
+    buf_addf(&where, "%u %u ", w->env.rank, w->env.local_world_size);
+    w->ring = ring_new(w->env.node_rank, w->env.nodes);
+    int status = ring_listen(w->ring, w->env.master_addr, &where, e) < 0 ? STATUS_BACKEND : 0;
+    snprintf(key, sizeof key, "ring/%u", w->env.node_rank);
+    if (!status)
+        status = phases_set(w->phases, key, buf_str(&where), where.len, e);
+    buf_fini(&where);
+    return status;
+}
+
+/* Reads what leader `node` said: its ranks into first_of, the rest into place. */
+static int read_place(struct worker *w, uint32_t node, char place[160], struct err *e)
+{
+    char key[32];
+    struct buf value;
+    struct str first, count;
+    uint64_t rank, ranks;
+    snprintf(key, sizeof key, "ring/%u", node);
+    buf_init(&value, 0);
+    int status = phases_get(w->phases, key, &value, e);
+    struct str rest = {value.data, value.len};
+    bool known = !status && value.len && str_split(&rest, ' ', &first)
+                 && str_split(&rest, ' ', &count)
+                 && str_parse_u64(first, 0, UINT32_MAX, &rank) == 0
+                 && str_parse_u64(count, 1, UINT32_MAX, &ranks) == 0;
+    if (known && rank == w->first_of[node] && rank + ranks <= w->env.world_size) {
+        w->first_of[node + 1] = (uint32_t)(rank + ranks);
+        snprintf(place, 160, "%.*s", STR_ARG(rest));
+    } else if (!status) {
+        err_set(e, ERR_PROTOCOL, "the ranks of node %u do not follow those before", node);
+        status = STATUS_BACKEND;
+    }
+    buf_fini(&value);
+    return status;
+}
+
+static int join_ring(struct worker *w, struct err *e)
+{
+    char place[160], next[160] = "";
+    uint32_t nodes = w->env.nodes;
+    if (!w->ring)
+        return 0;
+    w->first_of = mem_alloc(nodes + 1, sizeof *w->first_of);
+    for (uint32_t node = 0; node < nodes; node++) {
+        int status = read_place(w, node, place, e);
+        if (status)
+            return status;
+        if (node == (w->env.node_rank + 1) % nodes)
+            memcpy(next, place, sizeof next);
+    }
+    return ring_join(w->ring, next, e) < 0 ? STATUS_BACKEND : 0;
+}
+
+static int connect_host(struct worker *w, struct err *e)
+{
+    int status = join_ring(w, e);
+    const struct host_setup setup = {
+        .shared = w->shared,
+        .ring = w->ring,
+        .rank = w->env.rank,
+        .nranks = w->env.world_size,
+        .local_rank = w->env.local_rank,
+        .local_ranks = w->env.local_world_size,
+        .node = w->env.node_rank,
+        .nodes = w->env.nodes,
+        .first_of = w->first_of,
+    };
+    if (!status)
+        w->backend = backend_host_new(&setup);
+    return status;
 }
 
 /* What a rank tells rank 0 when its communicator is there. */
@@ -290,7 +365,7 @@ struct ready {
 /* The largest buffer that every rank can have and the sweep needs. */
 static uint64_t agree_size(struct worker *w, const struct buf *all)
 {
-    uint64_t max = sweep_largest(&w->options, w->is_host);
+    uint64_t max = bench_bytes(&w->options, w->is_host), least = 16ull * w->env.world_size;
     for (uint32_t r = 0; r < w->env.world_size; r++) {
         struct ready said = {0};
         if (all[r].len == sizeof said)
@@ -299,7 +374,7 @@ static uint64_t agree_size(struct worker *w, const struct buf *all)
         if (said.limit_bytes && said.limit_bytes < max)
             max = said.limit_bytes;
     }
-    return max < 16 ? 16 : max - max % 16;
+    return max < least ? least : max - max % 16;
 }
 
 static int agree_on_size(struct worker *w, struct point at, uint64_t began_ms, struct err *e)
@@ -334,16 +409,15 @@ int worker_join(struct worker *w, struct err *e)
     phases_begin(w->phases, enter, "", 0);
     status = join_shared(w, name, e);
     if (!status)
+        status = open_ring(w, e);
+    if (!status)
         status = phases_meet(w->phases, enter, e);
     shared_hide(w->shared);
     if (status)
         return status;
     phases_begin(w->phases, done, "", 0);
     uint64_t began_ms = now_ms();
-    if (w->is_host)
-        w->backend = backend_host_new(w->shared, w->env.rank, w->env.world_size);
-    else
-        status = library_connect(w, e);
+    status = w->is_host ? connect_host(w, e) : library_connect(w, e);
     return status ? status : agree_on_size(w, done, began_ms, e);
 }
 
@@ -374,6 +448,8 @@ void worker_close(struct worker *w)
     phases_free(w->phases);
     store_client_free(w->client);
     shared_close(w->shared);
+    ring_free(w->ring);
+    free(w->first_of);
     library_free(w->library);
     result_fini(&w->result);
 }

@@ -26,6 +26,8 @@ struct worker {
     char host[64];
     struct device device;
     struct shared *shared;
+    struct ring *ring;  /* host backend, several nodes: of local rank 0 */
+    uint32_t *first_of; /* lowest rank of each node, then world_size */
     struct backend *backend;
     struct library *library;
     uint64_t max_bytes; /* agreed size of a buffer */

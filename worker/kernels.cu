@@ -74,7 +74,7 @@ __device__ void tally_commit(pattern_tally t, pattern_tally *out)
     atomicMax((unsigned long long *)&out->last, (unsigned long long)t.last);
 }
 
-// The elements from i on that share eight bytes.
+// Elements i, ... of the pattern that share eight bytes.
 template <int Type, int Bytes>
 __device__ __forceinline__ uint64_t half_word(const pattern &p, uint64_t i, uint32_t rank)
 {
@@ -86,59 +86,62 @@ __device__ __forceinline__ uint64_t half_word(const pattern &p, uint64_t i, uint
 }
 
 template <int Type, int Bytes>
-__device__ void fill(void *base, uint64_t begin, uint64_t end, pattern p, uint32_t rank)
+__device__ void fill(void *base, pattern_span s, pattern p)
 {
     typedef typename word_of<Bytes>::type T;
     const uint64_t per = 16 / Bytes;
+    const uint32_t rank = (uint32_t)s.source;
     p.type = Type;
-    for (uint64_t w = begin / per + thread_index(); w * per < end; w += thread_count()) {
+    for (uint64_t w = s.begin / per + thread_index(); w * per < s.end; w += thread_count()) {
         uint64_t i = w * per;
-        if (i >= begin && i + per <= end) {
+        if (i >= s.begin && i + per <= s.end) {
             ulonglong2 both;
-            both.x = half_word<Type, Bytes>(p, i, rank);
-            both.y = half_word<Type, Bytes>(p, i + per / 2, rank);
+            both.x = half_word<Type, Bytes>(p, i + s.shift, rank);
+            both.y = half_word<Type, Bytes>(p, i + s.shift + per / 2, rank);
             ((ulonglong2 *)base)[w] = both;
             continue;
         }
-        for (uint64_t j = i < begin ? begin : i; j < i + per && j < end; j++)
-            ((T *)base)[j] = (T)pattern_value(&p, j, rank);
+        for (uint64_t j = i < s.begin ? s.begin : i; j < i + per && j < s.end; j++)
+            ((T *)base)[j] = (T)pattern_value(&p, j + s.shift, rank);
     }
 }
 
-__device__ __forceinline__ void check_one(const pattern &p, uint64_t got, uint64_t i, pattern_tally &t)
+// got is element i of the array.
+__device__ __forceinline__ void check_one(const pattern &p, const pattern_span &s, uint64_t got,
+                                          uint64_t i, pattern_tally &t)
 {
     t.hash += pattern_hash(got, i);
-    if (!pattern_equal(&p, got, pattern_expected(&p, i)))
+    if (!pattern_equal(&p, got, pattern_wanted(&p, i + s.shift, s.source)))
         tally_add(t, i);
 }
 
 template <int Bytes>
-__device__ __forceinline__ void check_half(const pattern &p, uint64_t bits, uint64_t i, pattern_tally &t)
+__device__ __forceinline__ void check_half(const pattern &p, const pattern_span &s, uint64_t bits,
+                                           uint64_t i, pattern_tally &t)
 {
     const uint64_t mask = ~0ull >> (64 - 8 * Bytes);
 #pragma unroll 2
     for (int j = 0; j < 8 / Bytes; j++)
-        check_one(p, (bits >> (8 * Bytes * j)) & mask, i + j, t);
+        check_one(p, s, (bits >> (8 * Bytes * j)) & mask, i + j, t);
 }
 
 template <int Type, int Bytes>
-__device__ void check(const void *base, uint64_t begin, uint64_t end, pattern p,
-                      pattern_tally *out)
+__device__ void check(const void *base, pattern_span s, pattern p, pattern_tally *out)
 {
     typedef typename word_of<Bytes>::type T;
     const uint64_t per = 16 / Bytes;
     pattern_tally t = {0, UINT64_MAX, 0, 0};
     p.type = Type;
-    for (uint64_t w = begin / per + thread_index(); w * per < end; w += thread_count()) {
+    for (uint64_t w = s.begin / per + thread_index(); w * per < s.end; w += thread_count()) {
         uint64_t i = w * per;
-        if (i >= begin && i + per <= end) {
+        if (i >= s.begin && i + per <= s.end) {
             ulonglong2 both = ((const ulonglong2 *)base)[w];
-            check_half<Bytes>(p, both.x, i, t);
-            check_half<Bytes>(p, both.y, i + per / 2, t);
+            check_half<Bytes>(p, s, both.x, i, t);
+            check_half<Bytes>(p, s, both.y, i + per / 2, t);
             continue;
         }
-        for (uint64_t j = i < begin ? begin : i; j < i + per && j < end; j++)
-            check_one(p, ((const T *)base)[j], j, t);
+        for (uint64_t j = i < s.begin ? s.begin : i; j < i + per && j < s.end; j++)
+            check_one(p, s, ((const T *)base)[j], j, t);
     }
     tally_commit(t, out);
 }
@@ -158,15 +161,14 @@ __device__ uint4 poison_quad()
 
 #define X(name, text, bytes, kind, bits)                                                       \
     extern "C" __global__ void __launch_bounds__(256)                                          \
-        mw_fill_##name(void *base, uint64_t begin, uint64_t end, pattern p, uint32_t rank)     \
+        mw_fill_##name(void *base, pattern_span s, pattern p)                                  \
     {                                                                                          \
-        fill<TYPE_##name, bytes>(base, begin, end, p, rank);                                   \
+        fill<TYPE_##name, bytes>(base, s, p);                                                  \
     }                                                                                          \
     extern "C" __global__ void __launch_bounds__(256)                                          \
-        mw_check_##name(const void *base, uint64_t begin, uint64_t end, pattern p,             \
-                        pattern_tally *out)                                                    \
+        mw_check_##name(const void *base, pattern_span s, pattern p, pattern_tally *out)       \
     {                                                                                          \
-        check<TYPE_##name, bytes>(base, begin, end, p, out);                                   \
+        check<TYPE_##name, bytes>(base, s, p, out);                                            \
     }
 TYPE_TABLE(X)
 #undef X

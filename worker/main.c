@@ -11,6 +11,7 @@
 #include "worker/bind.h"
 #include "worker/join.h"
 #include "worker/join_nccl.h"
+#include "worker/result_table.h"
 #include "worker/status.h"
 
 static const char *from_environment(void *ctx, const char *name)
@@ -45,7 +46,7 @@ static void print_head(struct worker *w)
     r->cuda_runtime = w->device.runtime;
     r->env = environ;
     buf_init(&text, 0);
-    result_head(r, &text);
+    result_table_head(r, &text);
     if (!is_json_on_stdout(w))
         print(&text);
     buf_fini(&text);
@@ -69,17 +70,19 @@ static int sweep(struct worker *w, struct err *e)
     return status;
 }
 
-/* --min-busbw judges the largest size, out of place. */
-static bool is_too_slow(const struct worker *w)
+/* The host backend is never held against an expectation of GPUs. */
+static void judge(struct worker *w)
 {
-    const struct result_row *largest = NULL;
-    for (size_t i = 0; i < w->result.nrows; i++) {
-        const struct result_row *row = &w->result.rows[i];
-        if (!row->in_place && (!largest || row->bytes > largest->bytes))
-            largest = row;
-    }
-    return w->options.min_busbw_gbs > 0 && w->env.world_size > 1 && largest
-           && largest->busbw < w->options.min_busbw_gbs;
+    const struct options *o = &w->options;
+    const struct result_limits limits = {
+        .min_busbw_gbs = o->min_busbw_gbs,
+        .expect_gbs = w->is_host ? 0 : o->expect_gbs,
+        .warn_below = o->warn_below,
+        .fail_below = o->fail_below,
+    };
+    result_judge(&w->result, &limits);
+    if (result_is_empty(&w->result))
+        w->result.status = STATUS_BACKEND;
 }
 
 /* On the way between ranks only, no exit status: whoever saw wrong data says so. */
@@ -90,9 +93,7 @@ enum { WRONG_SOMEWHERE = 255 };
 static int verify(struct worker *w, int *verdict, struct err *e)
 {
     if (w->env.rank == 0) {
-        w->result.status = w->result.wrong  ? STATUS_WRONG
-                           : is_too_slow(w) ? STATUS_SLOW
-                                            : STATUS_PASS;
+        judge(w);
         bool is_somewhere = w->result.wrong && !w->result.is_wrong_everywhere;
         *verdict = is_somewhere ? WRONG_SOMEWHERE : w->result.status;
     }
@@ -132,10 +133,8 @@ static int print_result(struct worker *w, struct err *e)
     buf_init(&json, 0);
     buf_init(&text, 0);
     result_json(&w->result, &json);
-    buf_add(&text, w->result.errors.data, w->result.errors.len);
-    buf_adds(&text, "# ");
-    result_verdict(&w->result, &text);
-    buf_addc(&text, '\n');
+    result_table_links(&w->result, &text);
+    result_table_end(&w->result, w->options.format, &text);
     print(is_json_on_stdout(w) ? &json : &text);
     if (w->options.json && !is_json_on_stdout(w) && write_file(w->options.json, &json, e) < 0)
         status = err_exit_status(e->code);

@@ -10,6 +10,16 @@
 
 #include "base/err.h"
 
+/* Of NCCL 2.28: gather, scatter, alltoall as calls of their own. */
+#if NCCL_VERSION_CODE >= 22803
+#define NCCL_NEW_FUNCTIONS(X)                                                                  \
+    X(AlltoAll, 0)                                                                             \
+    X(Gather, 0)                                                                               \
+    X(Scatter, 0)
+#else
+#define NCCL_NEW_FUNCTIONS(X)
+#endif
+
 /* X(function without its prefix, 1 = must be there) */
 #define NCCL_FUNCTIONS(X)                                                                      \
     X(GetVersion, 1)                                                                           \
@@ -21,10 +31,20 @@
     X(CommAbort, 1)                                                                            \
     X(CommGetAsyncError, 1)                                                                    \
     X(AllReduce, 1)                                                                            \
+    X(AllGather, 1)                                                                            \
+    X(ReduceScatter, 1)                                                                        \
+    X(Broadcast, 1)                                                                            \
+    X(Reduce, 1)                                                                               \
+    X(Send, 1)                                                                                 \
+    X(Recv, 1)                                                                                 \
+    X(GroupStart, 1)                                                                           \
+    X(GroupEnd, 1)                                                                             \
     X(GetLastError, 0)                                                                         \
     X(CommInitRankScalable, 0)                                                                 \
     X(MemAlloc, 0)                                                                             \
-    X(MemFree, 0)
+    X(MemFree, 0)                                                                              \
+    X(CommSplit, 0)                                                                            \
+    NCCL_NEW_FUNCTIONS(X)
 
 struct nccl {
     void *handle;

@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "worker/collective.h"
 #include "worker/pattern.h"
 
 /* X(name, long, letter, metavariable, help); metavariable "" = a flag. */
 #define OPTION_TABLE(X)                                                                        \
-    X(TEST, "test", 0, "LIST", "collectives to test; now: allreduce")                          \
+    X(TEST, "test", 0, "LIST", "tests, or all (allreduce); the names are below")               \
     X(BACKEND, "backend", 0, "nccl|host", "default: nccl where a GPU and libnccl are")         \
     X(SIZES, "sizes", 0, "LIST", "default 8,1M,64M,256M,1G; host backend 8,64K,1M,16M")        \
     X(MIN, "min", 'b', "SIZE", "smallest size (with --max; powers of two, K M G)")             \
@@ -32,12 +33,17 @@
     X(MEMORY, "memory", 0, "nccl|cuda", "ncclMemAlloc (default) or cudaMalloc")                \
     X(VERIFY, "verify", 0, "device|host", "check with kernels (default) or in C")              \
     X(MIN_BUSBW, "min-busbw", 0, "GBS", "fail with 11 if the largest size is slower")          \
+    X(EXPECT, "expect", 0, "GBS", "busbw expected of large messages, judged from 256M on")     \
+    X(WARN_BELOW, "warn-below", 0, "FRACTION", "of --expect: a warning (0.9)")                 \
+    X(FAIL_BELOW, "fail-below", 0, "FRACTION", "of --expect: fail with 11 (0.8)")              \
+    X(FORMAT, "format", 0, "table|nccl-tests", "columns of the table")                         \
+    X(DIAGNOSE, "diagnose", 0, "", "NCCL without blocking: a hang is aborted on all ranks")    \
     X(JSON, "json", 0, "FILE", "write the result as one JSON object; - = stdout")              \
     X(DEADLINE, "deadline", 0, "PHASE=S", "seconds a phase may take; may be repeated")         \
     X(INJECT, "inject", 0, "SPEC", "make a fault, to see it named (README)")                   \
     X(NCCL, "nccl", 0, "PATH", "the libnccl to load (libnccl.so.2)")                           \
     X(HELP, "help", 'h', "", "this text")                                                      \
-    X(PROBE, "probe", 0, "", "print the GPUs' UUIDs in CUDA's own order, test nothing")        \
+    X(PROBE, "probe", 0, "", "print what CUDA and NCCL show here, test nothing")               \
     X(VERSION, "version", 0, "", "the version")
 
 enum option {
@@ -154,7 +160,7 @@ static int parse_names(enum option id, const char *value, bool *set, int count,
                 found = set[i] = true;
         if (found)
             continue;
-        char known[160] = "";
+        char known[256] = "";
         for (int i = 0; i < count; i++)
             snprintf(known + strlen(known), sizeof known - strlen(known), " %s", name(i));
         return err_set(e, ERR_USAGE, "--%s: \"%.*s\" is unknown; known:%s, all", table[id].name,
@@ -173,14 +179,28 @@ static const char *name_of_op(int i)
     return op_name((enum op)i);
 }
 
-static int parse_test(const char *value, struct err *e)
+/* The tests after the collectives. */
+enum extra_test { TEST_PAIRS = COLLECTIVE_COUNT, TEST_LATENCY, TEST_ISOLATE, TEST_COUNT };
+
+static const char *name_of_test(int i)
 {
+    static const char *const extra[] = {"pairs", "latency", "isolate"};
+    return i < COLLECTIVE_COUNT ? collective_name((enum collective)i)
+                                : extra[i - COLLECTIVE_COUNT];
+}
+
+static int parse_test(struct options *o, const char *value, struct err *e)
+{
+    bool set[TEST_COUNT];
+    if (parse_names(OPTION_TEST, value, set, TEST_COUNT, name_of_test, e) < 0)
+        return -1;
+    memcpy(o->collectives, set, sizeof o->collectives);
+    o->pairs = set[TEST_PAIRS];
+    o->latency = set[TEST_LATENCY];
+    o->isolate = set[TEST_ISOLATE];
     struct str rest = str_from(value), part;
-    while (str_split(&rest, ',', &part))
-        if (!str_eq(part, "allreduce"))
-            return err_set(e, ERR_USAGE,
-                           "--test: there is no test \"%.*s\"; there is: allreduce",
-                           STR_ARG(part));
+    for (o->all_tests = false; str_split(&rest, ',', &part);)
+        o->all_tests |= str_eq(part, "all");
     return 0;
 }
 
@@ -216,6 +236,10 @@ static int parse_inject_field(struct inject *in, struct str key, struct str valu
         return -1;
     if (str_eq(key, "rank"))
         in->rank = (uint32_t)v;
+    else if (str_eq(key, "a"))
+        in->a = (uint32_t)v;
+    else if (str_eq(key, "b"))
+        in->b = (uint32_t)v;
     else if (str_eq(key, "ms"))
         in->ms = v;
     else if (str_eq(key, "s"))
@@ -230,8 +254,9 @@ static int parse_inject_field(struct inject *in, struct str key, struct str valu
 static int parse_inject(struct options *o, const char *value, struct err *e)
 {
     static const char *const kinds[] = {
-        [INJECT_NONE] = "none", [INJECT_CORRUPT] = "corrupt", [INJECT_SLOW] = "slow",
-        [INJECT_HANG] = "hang", [INJECT_DIE] = "die",         [INJECT_LATE] = "late"};
+        [INJECT_NONE] = "none",         [INJECT_CORRUPT] = "corrupt", [INJECT_SLOW] = "slow",
+        [INJECT_SLOWLINK] = "slowlink", [INJECT_HANG] = "hang",       [INJECT_DIE] = "die",
+        [INJECT_LATE] = "late"};
     struct str rest = str_from(value), part, kind;
     str_split(&rest, ':', &kind);
     o->inject = (struct inject){.phase = PHASE_bench};
@@ -245,17 +270,25 @@ static int parse_inject(struct options *o, const char *value, struct err *e)
         ok = part.p && parse_inject_field(&o->inject, key, part) == 0;
     }
     if (!ok)
-        return err_set(e, ERR_USAGE,
-                       "--inject takes corrupt:rank=R[,size=S], slow:rank=R,ms=N, "
-                       "hang:rank=R,phase=P, die:rank=R,phase=P[,signal=N] or "
-                       "late:rank=R,phase=P,s=N, not \"%s\"",
-                       value);
+        return err_set(
+            e, ERR_USAGE,
+            "--inject takes corrupt:rank=R[,size=S], slow:rank=R,ms=N, "
+            "slowlink:a=A,b=B,ms=N, hang:rank=R,phase=P, die:rank=R,phase=P[,signal=N] or "
+            "late:rank=R,phase=P,s=N, not \"%s\"",
+            value);
     return 0;
 }
 
 static int parse_size_option(enum option id, const char *value, uint64_t *out, struct err *e)
 {
     return options_parse_size(value, out) < 0 || *out == 0 ? bad_value(id, value, e) : 0;
+}
+
+static int parse_positive(enum option id, const char *value, double *out, struct err *e)
+{
+    char *end;
+    *out = strtod(value, &end);
+    return *end || end == value || !(*out > 0) || isinf(*out) ? bad_value(id, value, e) : 0;
 }
 
 static int parse_choice(enum option id, const char *value, const char *a, const char *b,
@@ -269,10 +302,9 @@ static int apply(struct options *o, enum option id, const char *value, struct er
 {
     uint32_t n = 0;
     bool flag;
-    char *end;
     switch (id) {
     case OPTION_TEST:
-        return parse_test(value, e);
+        return parse_test(o, value, e);
     case OPTION_BACKEND:
         if (parse_choice(id, value, "nccl", "host", &flag, e) < 0)
             return -1;
@@ -329,10 +361,21 @@ static int apply(struct options *o, enum option id, const char *value, struct er
     case OPTION_VERIFY:
         return parse_choice(id, value, "device", "host", &o->verify_on_host, e);
     case OPTION_MIN_BUSBW:
-        o->min_busbw_gbs = strtod(value, &end);
-        return *end || end == value || !(o->min_busbw_gbs > 0) || isinf(o->min_busbw_gbs)
-                   ? bad_value(id, value, e)
-                   : 0;
+        return parse_positive(id, value, &o->min_busbw_gbs, e);
+    case OPTION_EXPECT:
+        return parse_positive(id, value, &o->expect_gbs, e);
+    case OPTION_WARN_BELOW:
+        return parse_positive(id, value, &o->warn_below, e);
+    case OPTION_FAIL_BELOW:
+        return parse_positive(id, value, &o->fail_below, e);
+    case OPTION_FORMAT:
+        if (parse_choice(id, value, "table", "nccl-tests", &flag, e) < 0)
+            return -1;
+        o->format = flag ? FORMAT_NCCL_TESTS : FORMAT_TABLE;
+        return 0;
+    case OPTION_DIAGNOSE:
+        o->diagnose = true;
+        return 0;
     case OPTION_JSON:
         o->json = value;
         return 0;
@@ -420,12 +463,22 @@ static int check_together(const struct options *o, struct err *e)
         return err_set(e, ERR_USAGE, "either --factor or --step, not both");
     if (o->min_bytes && o->max_bytes && o->min_bytes > o->max_bytes)
         return err_set(e, ERR_USAGE, "--min is larger than --max");
+    if (o->fail_below > o->warn_below)
+        return err_set(e, ERR_USAGE, "--fail-below is larger than --warn-below");
     return 0;
 }
 
 int options_parse(struct options *o, int argc, char **argv, struct err *e)
 {
-    *o = (struct options){.iters = 20, .warmup = 1, .check = 1, .average = AVERAGE_MEAN};
+    *o = (struct options){
+        .iters = 20,
+        .warmup = 1,
+        .check = 1,
+        .average = AVERAGE_MEAN,
+        .warn_below = 0.9,
+        .fail_below = 0.8,
+    };
+    o->collectives[COLLECTIVE_ALLREDUCE] = true;
     o->types[TYPE_FLOAT] = true;
     o->ops[OP_SUM] = true;
     for (int i = 1; i < argc; i++) {
@@ -459,9 +512,13 @@ void options_help(struct buf *out)
         snprintf(left, sizeof left, "%s--%s %s", letter, table[i].name, table[i].meta);
         buf_addf(out, "  %-26s %s\n", left, table[i].help);
     }
+    buf_adds(out, "\nTests:");
+    for (int i = 0; i < TEST_COUNT; i++)
+        buf_addf(out, " %s", name_of_test(i));
     buf_adds(out,
-             "\nThe host backend (shared memory, no GPU) has float, double, (u)int32, "
-             "(u)int64 and sum, min, max.\n"
+             "\npairs: bandwidth and latency between every two ranks; isolate: all_reduce "
+             "without each rank.\n"
+             "The host backend (memory and TCP, no GPU) has every test, type and operation.\n"
              "Exit status: 0 pass, 2 usage, 10 wrong data, 11 too slow, 12 a rank missed a "
              "deadline, 13 NCCL,\n14 CUDA, 15 a collective did not end, 16 not the planned "
              "GPU, 17 backend not available.\n");

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "worker/collective.h"
 #include "worker/phase_table.h"
 #include "worker/types.h"
 
@@ -23,26 +24,31 @@ enum average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX };
 
 enum inject_kind {
     INJECT_NONE,
-    INJECT_CORRUPT, /* flip a bit of a result */
-    INJECT_SLOW,    /* sleep before each operation */
-    INJECT_HANG,    /* stop for ever before a phase */
-    INJECT_DIE,     /* end before a phase */
-    INJECT_LATE,    /* sleep before a phase */
+    INJECT_CORRUPT,  /* flip a bit of a result */
+    INJECT_SLOW,     /* sleep before each operation */
+    INJECT_SLOWLINK, /* sleep before each operation of one pair of ranks alone */
+    INJECT_HANG,     /* stop for ever before a phase */
+    INJECT_DIE,      /* end before a phase */
+    INJECT_LATE,     /* sleep before a phase */
 };
 
 /* A fault that the user asked for, to see it named. */
 struct inject {
     enum inject_kind kind;
-    uint32_t rank;
+    uint32_t rank, a, b; /* slowlink: a and b, others rank */
     enum phase phase;
-    uint64_t size_bytes; /* corrupt: 0 = the first size */
-    uint64_t ms;         /* slow, late */
+    uint64_t size_bytes; /* corrupt: 0 = every size */
+    uint64_t ms;         /* slow, slowlink, late */
     int signal;          /* die: 0 = exit status 1 */
 };
 
+enum output_format { FORMAT_TABLE, FORMAT_NCCL_TESTS };
+
 struct options {
     bool help, version;
-    bool probe; /* answer muster's question about CUDA's order */
+    bool probe; /* say what CUDA and NCCL show here, for muster */
+    bool collectives[COLLECTIVE_COUNT], pairs, latency, isolate;
+    bool all_tests; /* asked for as "all": what the group cannot do is left out */
     enum backend_choice backend;
     uint64_t sizes[OPTIONS_SIZES_MAX]; /* from --sizes; nsizes 0 = not given */
     unsigned nsizes;
@@ -53,10 +59,14 @@ struct options {
     bool types[TYPE_COUNT], ops[OP_COUNT];
     uint32_t root;
     enum average average;
-    bool blocking;        /* wait after every operation, nccl-tests' -z */
-    bool cuda_malloc;     /* --memory cuda */
-    bool verify_on_host;  /* --verify host */
-    double min_busbw_gbs; /* 0 = not demanded */
+    bool blocking;       /* wait after every operation, nccl-tests' -z */
+    bool cuda_malloc;    /* --memory cuda */
+    bool verify_on_host; /* --verify host */
+    bool diagnose;       /* non-blocking communicator, aborted at a deadline */
+    enum output_format format;
+    double min_busbw_gbs;          /* 0 = not demanded */
+    double expect_gbs;             /* of the largest sizes; 0 = unknown */
+    double warn_below, fail_below; /* of expect_gbs */
     const char *json, *nccl_path;
     uint64_t deadline_ms[PHASE_COUNT]; /* 0 = the table's */
     struct inject inject;

@@ -122,6 +122,17 @@ int pattern_init(struct pattern *p, uint64_t seed, uint32_t round, uint32_t nran
     return err_set(e, ERR_INTERNAL, "no operation %d", (int)op);
 }
 
+void pattern_init_bits(struct pattern *p, uint64_t seed, uint32_t round, uint32_t nranks,
+                       enum type type)
+{
+    *p = (struct pattern){
+        .key = pattern_mix(seed + pattern_mix(round + 1)),
+        .nranks = nranks,
+        .type = (int)type,
+        .mode = PATTERN_BITS,
+    };
+}
+
 void pattern_tally_init(struct pattern_tally *t)
 {
     *t = (struct pattern_tally){.first = UINT64_MAX};
@@ -150,21 +161,20 @@ uint64_t pattern_load(enum type type, const void *base, uint64_t i)
     return bits;
 }
 
-void pattern_fill(const struct pattern *p, uint32_t rank, void *base, uint64_t begin,
-                  uint64_t end)
+void pattern_fill(const struct pattern *p, const struct pattern_span *span, void *base)
 {
     size_t size = pattern_size(p->type);
-    for (uint64_t i = begin; i < end; i++)
-        store_bits(size, base, i, pattern_value(p, i, rank));
+    for (uint64_t i = span->begin; i < span->end; i++)
+        store_bits(size, base, i, pattern_value(p, i + span->shift, (uint32_t)span->source));
 }
 
-void pattern_check(const struct pattern *p, const void *base, uint64_t begin, uint64_t end,
+void pattern_check(const struct pattern *p, const struct pattern_span *span, const void *base,
                    struct pattern_tally *t)
 {
-    for (uint64_t i = begin; i < end; i++) {
+    for (uint64_t i = span->begin; i < span->end; i++) {
         uint64_t got = pattern_load((enum type)p->type, base, i);
         t->hash += pattern_hash(got, i);
-        if (!pattern_equal(p, got, pattern_expected(p, i)))
+        if (!pattern_equal(p, got, pattern_wanted(p, i + span->shift, span->source)))
             tally_wrong(t, i);
     }
 }
@@ -291,6 +301,8 @@ int64_t pattern_suspect(const struct pattern *p, uint64_t i, uint64_t got)
         if (got != pattern_encode(p->type, p->op == OP_PROD))
             return -1;
         return rank_of(p, random, 0);
+    case PATTERN_BITS:
+        break;
     }
     return -1;
 }

@@ -6,13 +6,21 @@
  *
  * With H(i) a 64-bit hash of the index, c(i) its low bits as a number, h(i) its high bits
  * scaled to [0, n) and pos = (rank + h(i)) mod n:
- *   sum of integers  rank gives H + pos, all get n*H + n(n-1)/2, wrapping
- *   sum of floats    c + pos for pos < k, else 0: k*c + k(k-1)/2; k and the range of c are
- *                    such that every partial sum is an exact integer in any order
- *   max, min         c + pos, squeezed into 2^(p-1) steps so that one rank alone holds the
- * result prod             the rank with pos 0 gives c, the others 1 avg              floats and
- * n a power of two: as sum, divided by n, exact. Else the rank with pos 0 gives a number, the
- * others 0; floats may be off by 2 units in the last place, the only tolerance there is
+ *
+ *   sum of integers: rank gives H + pos, all get n*H + n(n-1)/2, wrapping.
+ *
+ *   sum of floats: c + pos for pos < k, else 0: k*c + k(k-1)/2; k and the range of c are such
+ *   that every partial sum is an exact integer in any order.
+ *
+ *   max, min: c + pos, squeezed into 2^(p-1) steps so that one rank alone holds the result.
+ *
+ *   prod: the rank with pos 0 gives c, the others 1.
+ *
+ *   avg: floats and n a power of two: as sum, divided by n, exact. Else the rank with pos 0
+ *   gives a number, the others 0; floats may be off by 2 units in the last place, the only
+ *   tolerance there is.
+ *
+ *   data that is only moved: all bits random, another hash for each rank; compared as bits.
  */
 #ifndef MUSTER_WORKER_PATTERN_H
 #define MUSTER_WORKER_PATTERN_H
@@ -37,6 +45,7 @@ enum pattern_mode {
     PATTERN_SUM,      /* ranks with pos < k give c + pos, the others 0 */
     PATTERN_EXTREME,  /* c + the share of pos, from 0 to k */
     PATTERN_SINGLE,   /* the rank with pos 0 gives scale * c, the others the identity */
+    PATTERN_BITS,     /* moved, not reduced: random bits of (rank, index) */
 };
 
 /* Filled by pattern_init; passed to kernels by value. */
@@ -49,6 +58,13 @@ struct pattern {
     uint32_t scale;
     uint32_t tolerance; /* in units in the last place */
     int type, op, mode;
+};
+
+/* Elements [begin, end) of a buffer and what is in them: elements begin + shift, ... of the
+ * pattern (wrapping), as rank source sends them or, with source < 0, reduced over all ranks. */
+struct pattern_span {
+    uint64_t begin, end, shift;
+    int64_t source;
 };
 
 /* What a check found; also the layout that the check kernels fill. */
@@ -219,11 +235,14 @@ PATTERN_FN uint64_t pattern_value(const struct pattern *p, uint64_t i, uint32_t 
         if (pos == 0)
             return pattern_encode(p->type, pattern_c(p, random) * p->scale);
         return pattern_encode(p->type, p->op == OP_PROD);
+    case PATTERN_BITS:
+        return pattern_truncate(p->type,
+                                pattern_mix(random + (rank + 1ull) * 0xd1342543de82ef95ull));
     }
     return 0;
 }
 
-/* The bits that every rank must receive as element i. */
+/* The bits that every rank must receive as element i of a reduction. */
 PATTERN_FN uint64_t pattern_expected(const struct pattern *p, uint64_t i)
 {
     uint64_t random = pattern_random(p, i), n = p->nranks, k = p->k;
@@ -240,8 +259,16 @@ PATTERN_FN uint64_t pattern_expected(const struct pattern *p, uint64_t i)
         return pattern_encode(p->type, p->op == OP_MAX ? c + (int64_t)k : c);
     case PATTERN_SINGLE:
         return is_ratio ? pattern_ratio(p->type, c, p->nranks) : pattern_encode(p->type, c);
+    case PATTERN_BITS:
+        break;
     }
     return 0;
+}
+
+/* The bits of element i of the pattern, of a rank (source >= 0) or reduced. */
+PATTERN_FN uint64_t pattern_wanted(const struct pattern *p, uint64_t i, int64_t source)
+{
+    return source < 0 ? pattern_expected(p, i) : pattern_value(p, i, (uint32_t)source);
 }
 
 PATTERN_FN int pattern_equal(const struct pattern *p, uint64_t got, uint64_t expected)
@@ -264,12 +291,16 @@ PATTERN_FN uint64_t pattern_hash(uint64_t bits, uint64_t i)
 int pattern_init(struct pattern *p, uint64_t seed, uint32_t round, uint32_t nranks,
                  enum type type, enum op op, struct err *e);
 
-/* The C side of the kernels, on elements [begin, end) of the array at base. fill writes what
- * rank sends; check adds to a tally that pattern_tally_init prepared. */
+/* For data that is only moved: any type, any number of ranks. */
+void pattern_init_bits(struct pattern *p, uint64_t seed, uint32_t round, uint32_t nranks,
+                       enum type type);
+
+/* The C side of the kernels, on elements of the array at base. fill writes what the span says
+ * (source >= 0); check adds to a tally that pattern_tally_init prepared, whose first, last and
+ * hash go by the place in the array. */
 void pattern_tally_init(struct pattern_tally *t);
-void pattern_fill(const struct pattern *p, uint32_t rank, void *base, uint64_t begin,
-                  uint64_t end);
-void pattern_check(const struct pattern *p, const void *base, uint64_t begin, uint64_t end,
+void pattern_fill(const struct pattern *p, const struct pattern_span *span, void *base);
+void pattern_check(const struct pattern *p, const struct pattern_span *span, const void *base,
                    struct pattern_tally *t);
 
 /* Bytes [begin, end) of base; the pattern repeats every 8 bytes from base. wrong counts bytes,

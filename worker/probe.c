@@ -117,7 +117,7 @@ int probe_listen(const char *ip, uint16_t *port, struct err *e)
     return fd;
 }
 
-static int connect_within(const char *ip, uint16_t port, uint64_t timeout_ms, struct err *e)
+int probe_open(const char *ip, uint16_t port, uint64_t timeout_ms, struct err *e)
 {
     union address a;
     socklen_t len;
@@ -144,7 +144,7 @@ static int connect_within(const char *ip, uint16_t port, uint64_t timeout_ms, st
 
 int probe_connect(const char *ip, uint16_t port, uint64_t timeout_ms, struct err *e)
 {
-    int fd = connect_within(ip, port, timeout_ms, e);
+    int fd = probe_open(ip, port, timeout_ms, e);
     if (fd < 0)
         return -1;
     close(fd);
@@ -181,7 +181,7 @@ void probe_ras_report(uint16_t port)
     static const char request[] = "VERBOSE STATUS\n";
     struct buf answer;
     struct err e;
-    int fd = connect_within("127.0.0.1", port, RAS_MS, &e);
+    int fd = probe_open("127.0.0.1", port, RAS_MS, &e);
     if (fd < 0) {
         log_info("ras", "NCCL's RAS does not answer: %s", e.text);
         return;

@@ -23,6 +23,9 @@ int probe_root_address(const void *id, size_t len, char ip[PROBE_ADDRESS_MAX], u
  * kernel completes connections; nobody accepts. */
 int probe_listen(const char *ip, uint16_t *port, struct err *e);
 
+/* A connected, non-blocking socket; close it with close(). -1 (ERR_TIMEOUT, ERR_SYSTEM). */
+int probe_open(const char *ip, uint16_t port, uint64_t timeout_ms, struct err *e);
+
 /* Connects and closes again; 0 or -1 (ERR_TIMEOUT, ERR_SYSTEM). */
 int probe_connect(const char *ip, uint16_t port, uint64_t timeout_ms, struct err *e);
 

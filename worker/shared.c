@@ -34,13 +34,13 @@ struct shared {
     uint64_t waited_ns;
 };
 
-static struct shared *layout(uint32_t ranks, size_t slot_bytes)
+static struct shared *layout(uint32_t ranks, uint32_t slots, size_t slot_bytes)
 {
     struct shared *s = mem_alloc(1, sizeof *s);
     size_t counters = (size_t)ranks * SHARED_COUNTERS * sizeof(struct counter);
     s->slots_at = (sizeof(struct segment) + counters + 4095) / 4096 * 4096;
     s->slot_bytes = slot_bytes;
-    s->bytes = s->slots_at + (size_t)ranks * SHARED_SLOTS * slot_bytes;
+    s->bytes = s->slots_at + slots * slot_bytes;
     s->ranks = ranks;
     s->fd = -1;
     return s;
@@ -59,15 +59,15 @@ static struct shared *map(struct shared *s, int fd, const char *name, struct err
     return NULL;
 }
 
-struct shared *shared_create(uint32_t ranks, size_t slot_bytes, char name[SHARED_NAME_MAX],
-                             struct err *e)
+struct shared *shared_create(uint32_t ranks, uint32_t slots, size_t slot_bytes,
+                             char name[SHARED_NAME_MAX], struct err *e)
 {
     int fd = memfd_create("muster-worker", MFD_CLOEXEC);
     if (fd < 0) {
         err_sys(e, errno, "no shared memory");
         return NULL;
     }
-    struct shared *s = layout(ranks, slot_bytes);
+    struct shared *s = layout(ranks, slots, slot_bytes);
     snprintf(name, SHARED_NAME_MAX, "/proc/%ld/fd/%d", (long)getpid(), fd);
     int sys = posix_fallocate(fd, 0, (off_t)s->bytes);
     if (sys) {
@@ -85,14 +85,15 @@ struct shared *shared_create(uint32_t ranks, size_t slot_bytes, char name[SHARED
     return s;
 }
 
-struct shared *shared_open(const char *name, uint32_t ranks, size_t slot_bytes, struct err *e)
+struct shared *shared_open(const char *name, uint32_t ranks, uint32_t slots, size_t slot_bytes,
+                           struct err *e)
 {
     int fd = open(name, O_RDWR | O_CLOEXEC);
     if (fd < 0) {
         err_sys(e, errno, "shared memory %s of local rank 0 cannot be opened", name);
         return NULL;
     }
-    struct shared *s = layout(ranks, slot_bytes);
+    struct shared *s = layout(ranks, slots, slot_bytes);
     struct stat st;
     if (fstat(fd, &st) < 0 || (size_t)st.st_size != s->bytes) {
         err_set(e, ERR_PROTOCOL, "shared memory %s has not the size expected", name);
@@ -161,24 +162,28 @@ void shared_publish(struct shared *s, uint32_t rank, enum shared_counter c, uint
     atomic_store_explicit(counter(s, rank, c), value, memory_order_release);
 }
 
-void shared_wait(struct shared *s, enum shared_counter c, uint64_t value)
+void shared_wait_one(struct shared *s, uint32_t rank, enum shared_counter c, uint64_t value)
 {
     uint64_t begin = 0;
     unsigned spins = 0;
-    for (uint32_t r = 0; r < s->ranks; r++)
-        while (atomic_load_explicit(counter(s, r, c), memory_order_acquire) < value) {
-            if (!begin)
-                begin = now_ns();
-            relax(&spins);
-        }
+    while (atomic_load_explicit(counter(s, rank, c), memory_order_acquire) < value) {
+        if (!begin)
+            begin = now_ns();
+        relax(&spins);
+    }
     if (begin)
         s->waited_ns += now_ns() - begin;
 }
 
-void *shared_slot(struct shared *s, uint32_t rank, unsigned which)
+void shared_wait(struct shared *s, enum shared_counter c, uint64_t value)
 {
-    return (char *)s->segment + s->slots_at
-           + ((size_t)rank * SHARED_SLOTS + which) * s->slot_bytes;
+    for (uint32_t r = 0; r < s->ranks; r++)
+        shared_wait_one(s, r, c, value);
+}
+
+void *shared_slot(struct shared *s, uint32_t slot)
+{
+    return (char *)s->segment + s->slots_at + slot * s->slot_bytes;
 }
 
 size_t shared_slot_bytes(const struct shared *s)

@@ -108,11 +108,6 @@ double sweep_algbw(uint64_t bytes, double time_us)
     return time_us > 0 ? (double)bytes / (time_us * 1e3) : 0;
 }
 
-double sweep_bus_factor(uint32_t nranks)
-{
-    return 2.0 * (nranks - 1.0) / nranks;
-}
-
 uint64_t sweep_regions(uint64_t max_bytes, uint64_t step_bytes)
 {
     uint64_t regions = max_bytes / step_bytes;

@@ -1,7 +1,7 @@
 /* sweep.h - which sizes are tested and what a time means as a bandwidth.
  *
- * Pure. Bandwidths follow nccl-tests' PERFORMANCE.md: GB = 1e9 bytes, algbw = S / t,
- * busbw = algbw x 2(n-1)/n for all-reduce.
+ * Pure. Bandwidths follow nccl-tests' PERFORMANCE.md: GB = 1e9 bytes, algbw = S / t, busbw =
+ * algbw x the collective's factor (collective.h).
  */
 #ifndef MUSTER_WORKER_SWEEP_H
 #define MUSTER_WORKER_SWEEP_H
@@ -24,9 +24,6 @@ uint64_t sweep_largest(const struct options *o, bool host);
 
 /* GB/s; time in microseconds per operation. */
 double sweep_algbw(uint64_t bytes, double time_us);
-
-/* busbw / algbw of an all-reduce; 0 for one rank, where there is no bus. */
-double sweep_bus_factor(uint32_t nranks);
 
 /* Bytes from one operation's region of a buffer to the next one's; regions of max / step. */
 uint64_t sweep_regions(uint64_t max_bytes, uint64_t step_bytes);

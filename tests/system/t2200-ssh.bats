@@ -41,13 +41,6 @@ W
   [[ ${#lines[@]} -eq 12 ]]
 }
 
-@test "muster-worker's host backend, which is for one host, says so on three" {
-  lab_muster 1 run --hostfile hostfile muster-worker --backend host --sizes 8,64K -n 2
-  expect_status 17
-  expect_in "$stderr" "the host backend works within one node, and this job has 3"
-  lab_ps_empty
-}
-
 @test "a C program over 3 hosts" {
   lab_muster 1 run --hostfile hostfile example-worker
   expect_status 0

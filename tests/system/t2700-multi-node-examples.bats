@@ -78,7 +78,7 @@ pods() { # command...: as index 0 on node1 and 1 on node2
   local args node
   mapfile -t args < <(words "$here/job.yaml" 'd[1]["spec"]["template"]["spec"]["containers"][0]["args"]')
   [[ ${args[-1]} == muster-worker ]]
-  args[-1]=example-worker # muster-worker needs GPUs to go over several hosts
+  args[-1]=example-worker # whose sums are looked at here
   for node in 1 2; do
     lab_exec "$node" mkdir -p /run/muster
     head -c 32 </dev/zero | lab_exec "$node" sh -c 'umask 377; cat >/run/muster/key'

@@ -72,7 +72,11 @@ static void mistakes_are_named(void **state)
     refused("--itters 3", "--iters");
     refused("-q", "unknown option -q");
     refused("file", "not an option");
-    refused("--test pairs", "there is: allreduce");
+    refused("--test pears", "known: allreduce allgather");
+    refused("--inject slowlink:a=1,c=2,ms=3", "--inject takes");
+    refused("--expect lots", "--expect takes GBS");
+    refused("--fail-below 0.95", "larger than --warn-below");
+    refused("--format xml", "table|nccl-tests");
     refused("--type flaot", "float");
     refused("--op times", "sum");
     refused("-t 4", "one process owns one GPU");
@@ -91,6 +95,20 @@ static void mistakes_are_named(void **state)
     refused("--inject hang:rank=1,phase=lunch", "--inject takes");
     refused("--backend mpi", "nccl|host");
     refused("--min-busbw fast", "GBS");
+}
+
+static void tests_are_chosen_by_name(void **state)
+{
+    (void)state;
+    struct options o;
+    struct err e;
+    assert_int_equal(parse(&o, &e, ""), 0);
+    assert_true(o.collectives[COLLECTIVE_ALLREDUCE] && !o.pairs && !o.all_tests);
+    assert_int_equal(parse(&o, &e, "--test alltoall,pairs,gather"), 0);
+    assert_true(o.collectives[COLLECTIVE_ALLTOALL] && o.collectives[COLLECTIVE_GATHER]);
+    assert_true(!o.collectives[COLLECTIVE_ALLREDUCE] && o.pairs && !o.isolate);
+    assert_int_equal(parse(&o, &e, "--test all"), 0);
+    assert_true(o.collectives[COLLECTIVE_HYPERCUBE] && o.isolate && o.latency && o.all_tests);
 }
 
 static void sizes_are_powers_of_two(void **state)
@@ -168,9 +186,6 @@ static void bandwidths_are_those_of_nccl_tests(void **state)
 {
     (void)state;
     assert_true(sweep_algbw(1000000000, 1e6) == 1.0);
-    assert_true(sweep_bus_factor(1) == 0);
-    assert_true(sweep_bus_factor(2) == 1);
-    assert_true(sweep_bus_factor(8) == 1.75);
     assert_int_equal(sweep_regions(100, 8), 12);
     assert_int_equal(sweep_regions(8, 8), 1);
 }
@@ -181,6 +196,7 @@ int main(void)
         cmocka_unit_test(letters_are_those_of_nccl_tests),
         cmocka_unit_test(long_options_take_dashes_underscores_and_equals),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(tests_are_chosen_by_name),
         cmocka_unit_test(sizes_are_powers_of_two),
         cmocka_unit_test(sweeps_follow_the_options),
         cmocka_unit_test(nothing_to_test_is_an_error),

@@ -200,18 +200,42 @@ static void check_finds_what_was_changed(void **state)
     struct pattern p;
     struct pattern_tally clean, dirty;
     assert_int_equal(pattern_init(&p, 5, 0, 1, TYPE_HALF, OP_SUM, NULL), 0);
-    pattern_fill(&p, 0, data, 3, 299);
+    const struct pattern_span sent = {3, 299, 40, 0}, all = {3, 299, 40, -1};
+    pattern_fill(&p, &sent, data);
     pattern_tally_init(&clean);
-    pattern_check(&p, data, 3, 299, &clean);
+    pattern_check(&p, &all, data, &clean);
     assert_int_equal(clean.wrong, 0);
     data[7] ^= 1;
     data[200] ^= 0x8000;
     pattern_tally_init(&dirty);
-    pattern_check(&p, data, 3, 299, &dirty);
+    pattern_check(&p, &all, data, &dirty);
     assert_int_equal(dirty.wrong, 2);
     assert_int_equal(dirty.first, 7);
     assert_int_equal(dirty.last, 200);
     assert_true(dirty.hash != clean.hash);
+}
+
+/* Bits that are only moved tell rank and place: another rank's, or shifted ones, are wrong. */
+static void moved_data_tells_its_source(void **state)
+{
+    (void)state;
+    for (int type = 0; type < TYPE_COUNT; type++) {
+        uint64_t data[64];
+        struct pattern p;
+        struct pattern_tally t;
+        const struct pattern_span sent = {0, 64, 7, 2}, other = {0, 64, 7, 1},
+                                  shifted = {0, 64, 8, 2};
+        pattern_init_bits(&p, 5, 0, 4, (enum type)type);
+        pattern_fill(&p, &sent, data);
+        pattern_tally_init(&t);
+        pattern_check(&p, &sent, data, &t);
+        assert_int_equal(t.wrong, 0);
+        pattern_check(&p, &other, data, &t);
+        assert_true(t.wrong > 48);
+        pattern_tally_init(&t);
+        pattern_check(&p, &shifted, data, &t);
+        assert_true(t.wrong > 48);
+    }
 }
 
 static void poison_shows_every_byte_written(void **state)
@@ -254,6 +278,7 @@ int main(void)
         cmocka_unit_test(floats_sum_exactly_with_a_thousand_ranks),
         cmocka_unit_test(narrow_formats_have_their_known_bits),
         cmocka_unit_test(check_finds_what_was_changed),
+        cmocka_unit_test(moved_data_tells_its_source),
         cmocka_unit_test(poison_shows_every_byte_written),
         cmocka_unit_test(avg_of_bytes_is_refused_where_it_says_nothing),
     };

@@ -1,0 +1,23 @@
+/* pairs.h - the tests that look for one slow link or rank: pairs, latency, isolate.
+ *
+ * pairs: each two ranks alone (more than 16 ranks: disjoint pairs at a time), one way, the
+ * other way, both; latency: a ping-pong of 8 bytes; isolate: the all_reduce without each rank.
+ * Best of a few rounds. Runs after the collectives; rank 0 fills result.links and
+ * result.isolate.
+ */
+#ifndef MUSTER_WORKER_PAIRS_H
+#define MUSTER_WORKER_PAIRS_H
+
+#include "worker/bench.h"
+
+/* The buffer that the tests asked for use; 0 = none of them was. */
+uint64_t pairs_bytes(const struct options *o, bool is_host);
+
+/* All ranks together. 0 or a status. */
+int pairs_run(struct bench *b, struct err *e);
+
+/* The partner of a rank in round `round` of n - 1 + n % 2 rounds in which every two of n ranks
+ * meet once; rank itself: idle. The circle method. */
+uint32_t pairs_partner(uint32_t rank, uint32_t round, uint32_t n);
+
+#endif
