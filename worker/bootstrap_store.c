@@ -26,34 +26,28 @@ void bootstrap_fini(struct bootstrap *b)
     bootstrap_init(b);
 }
 
-static int choose_ras(struct bootstrap *b, struct phases *p, const struct env *env,
-                      struct err *e)
+int bootstrap_ras(struct phases *p, const struct env *env, uint16_t *port, struct err *e)
 {
+    static const char name[] = "NCCL_RAS_ADDR";
     char key[32], text[32] = "";
     struct buf value;
-    uint64_t port = 0;
     int status = 0;
     snprintf(key, sizeof key, "ras/%u", env->node_rank);
     buf_init(&value, 0);
     if (env->local_rank == 0) {
-        uint16_t chosen = 0;
-        if (!getenv("NCCL_RAS_ADDR") && probe_free_port(&chosen, NULL) == 0)
-            snprintf(text, sizeof text, "%u", chosen);
-        port = chosen;
+        uint16_t chosen;
+        if (!getenv(name) && probe_free_port(&chosen, NULL) == 0)
+            snprintf(text, sizeof text, "localhost:%u", chosen);
         status = phases_set(p, key, text, strlen(text), e);
     } else {
         status = phases_get(p, key, &value, e);
-        if (!status
-            && str_parse_u64((struct str){value.data, value.len}, 1, UINT16_MAX, &port) < 0)
-            port = 0;
+        snprintf(text, sizeof text, "%s", buf_str(&value));
     }
     buf_fini(&value);
-    if (status || port == 0 || getenv("NCCL_RAS_ADDR"))
-        return status;
-    b->ras = (uint16_t)port;
-    snprintf(text, sizeof text, "localhost:%u", b->ras);
-    setenv("NCCL_RAS_ADDR", text, 0);
-    return 0;
+    if (*text)
+        setenv(name, text, 0);
+    *port = probe_ras_port(getenv(name));
+    return status;
 }
 
 /* The id's address for people, and a listener beside it for the other ranks. "-": the id could
@@ -116,7 +110,7 @@ int bootstrap_ids(struct bootstrap *b, struct phases *p, const struct env *env,
     const struct point at = {PHASE_uid_seen, -1};
     uint32_t n = env->world_size;
     phases_begin(p, at, "", 0);
-    int status = choose_ras(b, p, env, e);
+    int status = 0;
     b->n = backend_nccl_ids(api, n);
     b->ids = mem_alloc(b->n, sizeof *b->ids);
     for (uint32_t k = 0; k < b->n && !status; k++)

@@ -14,16 +14,18 @@ struct bootstrap {
     ncclUniqueId *ids; /* n of them; freed by bootstrap_fini */
     uint32_t n;
     int listener;   /* beside an id of this rank, -1 if none */
-    uint16_t ras;   /* port of NCCL's RAS on this node, 0 if the environment chose it */
     char root[192]; /* "host a, eth0, 192.0.2.2:58409" on rank 0, else "" */
 };
 
-/* All ranks together; 0 or a status. host: this rank's host name. The first one also chooses
- * NCCL_RAS_ADDR for the node where it is unset, as jobs must not share NCCL's default port. */
+/* All ranks together; 0 or a status. host: this rank's host name. */
 int bootstrap_ids(struct bootstrap *b, struct phases *p, const struct env *env,
                   const struct nccl *api, const char *host, struct err *e);
 int bootstrap_reach(struct bootstrap *b, struct phases *p, const struct env *env,
                     struct err *e);
+
+/* Before NCCL is loaded: the ranks of a node agree on NCCL_RAS_ADDR where it is unset, as jobs
+ * must not share NCCL's default port. *port: of RAS on this machine, 0 if it is elsewhere. */
+int bootstrap_ras(struct phases *p, const struct env *env, uint16_t *port, struct err *e);
 
 /* The caller's memory; fini closes the listener and frees the ids. */
 void bootstrap_init(struct bootstrap *b);

@@ -221,8 +221,10 @@ int worker_bind(struct worker *w, struct err *e)
     const struct point at = {PHASE_cuda_ok, -1};
     struct buf record, *all = NULL;
     phases_begin(w->phases, at, "", 0);
-    int status = choose_backend(w, e);
+    int status = w->options.backend == BACKEND_HOST ? 0 : library_environment(w, e);
     bind_none(&w->device);
+    if (!status)
+        status = choose_backend(w, e);
     if (!status)
         status = check_group(w, e);
     if (!status && !w->is_host)

@@ -30,6 +30,7 @@ struct worker {
     uint32_t *first_of; /* lowest rank of each node, then world_size */
     struct backend *backend;
     struct library *library;
+    uint16_t ras_port;  /* of NCCL's RAS on this machine, 0 if there is none to ask */
     uint64_t max_bytes; /* agreed size of a buffer */
     struct result result;
     uint64_t own_wrong; /* elements and bytes that this rank found wrong */

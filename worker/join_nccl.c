@@ -10,15 +10,23 @@
 #if MUSTER_HAVE_NCCL
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "worker/backend_nccl.h"
 #include "worker/bootstrap_store.h"
 #include "worker/probe.h"
+
+enum { RAS_LINES = 200, RAS_VERSION = 22400, ABORT_MS = 10000 };
 
 struct library {
     struct nccl api;
     struct bootstrap bootstrap;
     char version[24];
 };
+
+int library_environment(struct worker *w, struct err *e)
+{
+    return bootstrap_ras(w->phases, &w->env, &w->ras_port, e);
+}
 
 int library_load(struct library **out, const char *path, char *why, size_t size)
 {
@@ -71,18 +79,27 @@ void library_version(const struct library *l, const char **version, const char *
     *path = l ? l->api.path : "";
 }
 
+/* In the watchdog's thread. */
 static void report_hang(void *ctx)
 {
-    const struct library *l = ctx;
-    if (l->bootstrap.ras)
-        probe_ras_report(l->bootstrap.ras);
+    const struct worker *w = ctx;
+    struct buf answer;
+    struct err e;
+    buf_init(&answer, 0);
+    if (probe_ras(w->ras_port, &answer, &e) < 0)
+        log_warn("ras", "NCCL's RAS does not answer: %s", e.text);
+    struct str rest = {answer.data, answer.len}, line;
+    for (int i = 0; i < RAS_LINES && answer.len && str_split(&rest, '\n', &line); i++)
+        log_error("ras", "NCCL: %.*s", STR_ARG(line));
+    buf_fini(&answer);
 }
 
 int library_ids(struct worker *w, struct err *e)
 {
     struct library *l = w->library;
     struct bootstrap *b = &l->bootstrap;
-    phases_on_hang(w->phases, report_hang, l);
+    if (w->ras_port && l->api.version >= RAS_VERSION)
+        phases_on_hang(w->phases, report_hang, w);
     int status = bootstrap_ids(b, w->phases, &w->env, &l->api, w->host, e);
     if (!status && w->env.rank == 0 && w->env.nodes > 1)
         log_warn("nccl", "NCCL bootstrap root: %s", b->root);
@@ -101,7 +118,10 @@ int library_connect(struct worker *w, struct err *e)
         .nodes = w->env.nodes,
         .cuda_malloc = w->options.cuda_malloc,
         .verify_on_host = w->options.verify_on_host,
+        .abort = {w->options.diagnose ? phases_is_aborting : NULL, phases_aborted, w->phases},
     };
+    if (w->options.diagnose)
+        phases_set_abort(w->phases, ABORT_MS);
     int status = backend_nccl_new(&setup, &w->backend, e);
     if (!status)
         status = backend_nccl_connect(w->backend, l->bootstrap.ids, l->bootstrap.n, e);
@@ -110,6 +130,13 @@ int library_connect(struct worker *w, struct err *e)
     return status;
 }
 #else
+int library_environment(struct worker *w, struct err *e)
+{
+    (void)w;
+    (void)e;
+    return 0;
+}
+
 int library_load(struct library **out, const char *path, char *why, size_t size)
 {
     (void)out;

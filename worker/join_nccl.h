@@ -9,6 +9,9 @@
 
 #include "worker/join.h"
 
+/* What has to be in the environment before NCCL is loaded; in phase cuda_ok. 0 or a status. */
+int library_environment(struct worker *w, struct err *e);
+
 /* -1 with the reason in why; path NULL: the system's. */
 int library_load(struct library **out, const char *path, char *why, size_t size);
 void library_free(struct library *l); /* NULL is fine */

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,10 @@
 #include "worker/phase_report.h"
 #include "worker/status.h"
 
-enum { TICK_MS = 100, NOTICE_MS = 10000, BLOCK = 1024, STORE_ANSWER_MS = 30000 };
+enum { TICK_MS = 100, NOTICE_MS = 10000, BLOCK = 1024 };
+enum { HEARD_MS = 1000 }; /* a main thread that polls has seen the word by then */
+
+enum abort_state { ABORT_NO, ABORT_ASKED, ABORT_HEARD, ABORT_DONE };
 
 static const struct {
     uint32_t seconds, per_1000;
@@ -35,6 +39,8 @@ struct phases {
     bool is_watching, is_noticed, is_ending; /* and the rest: under lock */
     uint64_t began_ms, deadline_ms;
     struct phase_wait wait;
+    uint64_t abort_ms; /* of diagnosis; 0: the process just ends */
+    _Atomic int abort; /* enum abort_state */
 };
 
 static void point_name(struct point at, const char *suffix, char name[PHASE_POINT_MAX])
@@ -45,14 +51,71 @@ static void point_name(struct point at, const char *suffix, char name[PHASE_POIN
         snprintf(name, PHASE_POINT_MAX, "%s%s.%d", phase_name(at.phase), suffix, at.step);
 }
 
-/* Called with the lock held; reporting needs no lock, as it ends the process. */
+static void pause_ms(uint64_t ms)
+{
+    struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000L};
+    while (nanosleep(&left, &left) < 0)
+        continue;
+}
+
+static bool comes_to(struct phases *p, enum abort_state state, uint64_t limit_ms)
+{
+    for (uint64_t end = now_ms() + limit_ms; now_ms() < end; pause_ms(TICK_MS))
+        if (atomic_load(&p->abort) >= (int)state)
+            return true;
+    return false;
+}
+
+/* A main thread that waits elsewhere has nothing to abort. */
+static void have_it_aborted(struct phases *p)
+{
+    atomic_store(&p->abort, ABORT_ASKED);
+    if (comes_to(p, ABORT_HEARD, HEARD_MS) && !comes_to(p, ABORT_DONE, p->abort_ms))
+        log_error("phase", "rank %u: the abort did not end within %llu s", p->env->rank,
+                  (unsigned long long)p->abort_ms / 1000);
+}
+
+void phases_set_abort(struct phases *p, uint64_t limit_ms)
+{
+    pthread_mutex_lock(&p->lock);
+    p->abort_ms = limit_ms;
+    pthread_mutex_unlock(&p->lock);
+}
+
+bool phases_is_aborting(void *ctx)
+{
+    struct phases *p = ctx;
+    if (atomic_load(&p->abort) == ABORT_NO)
+        return false;
+    atomic_store(&p->abort, ABORT_HEARD);
+    return true;
+}
+
+void phases_aborted(void *ctx)
+{
+    struct phases *p = ctx;
+    atomic_store(&p->abort, ABORT_DONE);
+    for (;;)
+        pause();
+}
+
+/* Called with the lock held, which ends with the process. */
+static _Noreturn void end_at_deadline(struct phases *p, uint64_t waited)
+{
+    int status = phase_report_deadline(p->env, &p->wait, waited);
+    if (p->abort_ms)
+        have_it_aborted(p);
+    _exit(status);
+}
+
+/* Called with the lock held. */
 static void watch_tick(struct phases *p)
 {
     if (!p->is_watching)
         return;
     uint64_t waited = now_ms() - p->began_ms;
     if (waited >= p->deadline_ms)
-        phase_report_deadline(p->env, &p->wait, waited);
+        end_at_deadline(p, waited);
     if (waited >= NOTICE_MS && !p->is_noticed) {
         p->is_noticed = true;
         struct phase_wait wait = p->wait;
@@ -123,13 +186,6 @@ void phases_free(struct phases *p)
     pthread_cond_destroy(&p->changed);
     pthread_mutex_destroy(&p->lock);
     free(p);
-}
-
-static void pause_ms(uint64_t ms)
-{
-    struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000L};
-    while (nanosleep(&left, &left) < 0)
-        continue;
 }
 
 static void make_fault(const struct phases *p, struct point at)

@@ -9,6 +9,7 @@
 #ifndef MUSTER_WORKER_PHASE_H
 #define MUSTER_WORKER_PHASE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -66,6 +67,14 @@ int phases_get_record(struct phases *p, uint32_t rank, struct buf *out, struct e
 
 /* The value of a "key=value" line of a record; "" if absent. */
 void phases_record_field(const char *record, const char *key, char *out, size_t size);
+
+/* For diagnosis: at a deadline, after the report, the main thread is asked to abort what it
+ * waits in, and the process ends once it has, or limit_ms later, since an abort may block as
+ * well. phases_is_aborting is what it polls there; phases_aborted says that it is done and does
+ * not return. ctx: the phases. */
+void phases_set_abort(struct phases *p, uint64_t limit_ms);
+bool phases_is_aborting(void *ctx);
+void phases_aborted(void *ctx);
 
 /* Text printed by the speaker after a hang, such as NCCL's own view; called in the watchdog. */
 void phases_on_hang(struct phases *p, void (*report)(void *ctx), void *ctx);

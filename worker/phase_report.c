@@ -13,7 +13,7 @@
 #include "worker/phase.h"
 #include "worker/status.h"
 
-enum { NAMED_MAX = 8, BLOCK = 64, CONNECT_MS = 5000, ANSWER_MS = 5000, LINGER_MS = 5000 };
+enum { NAMED_MAX = 8, BLOCK = 64, CONNECT_MS = 5000, ANSWER_MS = 5000, LINGER_MS = 20000 };
 
 void phase_key(char key[PHASE_KEY_MAX], const char *point, uint32_t rank)
 {
@@ -187,22 +187,21 @@ static int stay_silent(const struct env *env, struct store_client *c,
     return w->can_hang && absent.count == 0 && !absent.is_lost ? STATUS_STUCK : STATUS_PHASE;
 }
 
-_Noreturn void phase_report_deadline(const struct env *env, const struct phase_wait *w,
-                                     uint64_t waited_ms)
+int phase_report_deadline(const struct env *env, const struct phase_wait *w, uint64_t waited_ms)
 {
     struct err e;
     int status = w->can_hang ? STATUS_STUCK : STATUS_PHASE;
+    unsigned long long s = waited_ms / 1000;
     if (!env->master_addr) {
-        log_error("phase", "%s did not end within %llu s", *w->what ? w->what : w->point,
-                  (unsigned long long)waited_ms / 1000);
-        _exit(status);
+        log_error("phase", "%s did not end within %llu s", *w->what ? w->what : w->point, s);
+        return status;
     }
     struct store_client *c =
         store_client_new(env->master_addr, env->master_port, CONNECT_MS, ANSWER_MS, &e);
     if (!c) {
         log_error("phase", "rank %u waited %llu s for %s; the store says nothing about it: %s",
-                  env->rank, (unsigned long long)waited_ms / 1000, w->point, e.text);
-        _exit(STATUS_PHASE);
+                  env->rank, s, w->point, e.text);
+        return STATUS_PHASE;
     }
     if (may_speak(c, "mw/0/report")) {
         status = speak(env, c, w, waited_ms);
@@ -210,7 +209,8 @@ _Noreturn void phase_report_deadline(const struct env *env, const struct phase_w
     } else {
         status = stay_silent(env, c, w);
     }
-    _exit(status);
+    store_client_free(c);
+    return status;
 }
 
 void phase_report_notice(const struct env *env, const struct phase_wait *w, uint64_t waited_ms)

@@ -1,4 +1,4 @@
-/* phase_report.h - says which ranks a phase waits for, and ends the process at a deadline.
+/* phase_report.h - says which ranks a phase waits for, at a deadline and on the way to it.
  *
  * Runs in the watchdog thread of phase.c with a store connection made for the purpose. Owns the
  * wording of these messages and the keys they are read from.
@@ -31,8 +31,9 @@ void phase_key(char key[PHASE_KEY_MAX], const char *point, uint32_t rank);
 /* One line that says who is awaited; one rank of the job prints it. */
 void phase_report_notice(const struct env *env, const struct phase_wait *w, uint64_t waited_ms);
 
-/* Prints who is missing, if no other rank does, and exits with STATUS_PHASE or STATUS_STUCK. */
-_Noreturn void phase_report_deadline(const struct env *env, const struct phase_wait *w,
-                                     uint64_t waited_ms);
+/* Prints who is missing, or waits while another rank does; STATUS_PHASE or STATUS_STUCK, with
+ * which the process ends. */
+int phase_report_deadline(const struct env *env, const struct phase_wait *w,
+                          uint64_t waited_ms);
 
 #endif

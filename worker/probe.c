@@ -11,12 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/str.h"
 
-enum { RAS_MS = 5000, RAS_LINES = 200, RAS_BYTES = 1 << 20, BACKLOG = 4096 };
+enum { RAS_MS = 12000, RAS_BYTES = 1 << 20, BACKLOG = 4096 };
 
 union address {
     struct sockaddr any;
@@ -176,22 +174,40 @@ static void read_answer(int fd, struct buf *out)
     }
 }
 
-void probe_ras_report(uint16_t port)
+uint16_t probe_ras_port(const char *address)
+{
+    static const char *const here[] = {"localhost", "127.0.0.1", "[::1]", "::1"};
+    const char *colon = address ? strrchr(address, ':') : NULL;
+    uint64_t port;
+    if (!colon || str_parse_u64(str_from(colon + 1), 1, UINT16_MAX, &port) < 0)
+        return 0;
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++)
+        if (str_eq((struct str){address, (size_t)(colon - address)}, here[i]))
+            return (uint16_t)port;
+    return 0;
+}
+
+static void keep_text(char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((bytes[i] < ' ' && bytes[i] != '\n' && bytes[i] != '\t') || bytes[i] == 0x7f)
+            bytes[i] = '?';
+}
+
+int probe_ras(uint16_t port, struct buf *answer, struct err *e)
 {
     static const char request[] = "VERBOSE STATUS\n";
-    struct buf answer;
-    struct err e;
-    int fd = probe_open("127.0.0.1", port, RAS_MS, &e);
-    if (fd < 0) {
-        log_info("ras", "NCCL's RAS does not answer: %s", e.text);
-        return;
-    }
-    buf_init(&answer, RAS_BYTES);
+    struct buf said;
+    int fd = probe_open("127.0.0.1", port, RAS_MS, e);
+    if (fd < 0)
+        return -1;
+    buf_init(&said, RAS_BYTES);
     if (send(fd, request, sizeof request - 1, MSG_NOSIGNAL) > 0)
-        read_answer(fd, &answer);
+        read_answer(fd, &said);
     close(fd);
-    struct str rest = {answer.data, answer.len}, line;
-    for (int i = 0; i < RAS_LINES && answer.len && str_split(&rest, '\n', &line); i++)
-        log_error("ras", "NCCL: %.*s", STR_ARG(line));
-    buf_fini(&answer);
+    keep_text(said.data, said.len);
+    buf_add(answer, said.data, said.len);
+    int rc = said.len ? 0 : err_set(e, ERR_TIMEOUT, "127.0.0.1 port %u says nothing", port);
+    buf_fini(&said);
+    return rc;
 }

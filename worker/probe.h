@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 enum { PROBE_ADDRESS_MAX = 80, PROBE_INTERFACE_MAX = 32 };
@@ -32,8 +33,12 @@ int probe_connect(const char *ip, uint16_t port, uint64_t timeout_ms, struct err
 /* A TCP port of loopback that is free now. */
 int probe_free_port(uint16_t *port, struct err *e);
 
-/* Sends "VERBOSE STATUS" to NCCL's RAS at 127.0.0.1:port and logs what it answers, at most 5 s
- * and 200 lines. */
-void probe_ras_report(uint16_t port);
+/* The port of an NCCL_RAS_ADDR on this machine ("localhost:28028"), 0 if it is none. */
+uint16_t probe_ras_port(const char *address);
+
+/* Sends "VERBOSE STATUS" to NCCL's RAS at 127.0.0.1:port (NCCL's documentation, "RAS") and
+ * appends its answer: at most 1 MiB within 12 s, since RAS itself waits 5 s for silent peers;
+ * bytes that are no text become "?". 0, or -1 if nobody answers. */
+int probe_ras(uint16_t port, struct buf *answer, struct err *e);
 
 #endif
