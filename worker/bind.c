@@ -108,14 +108,9 @@ int bind_select(const struct env *env, struct device *d, struct err *e)
     return 0;
 }
 
-int bind_order(struct buf *out, struct err *e)
+static int add_uuids(int count, struct buf *out, struct err *e)
 {
-    char why[128] = "", uuid[48];
-    int count = bind_count(why, sizeof why);
-    if (count == 0) {
-        err_set(e, ERR_SYSTEM, "CUDA shows no GPU: %s", why);
-        return STATUS_BACKEND;
-    }
+    char uuid[48];
     for (int i = 0; i < count; i++) {
         struct cudaDeviceProp p;
         unsigned char bytes[16];
@@ -128,8 +123,60 @@ int bind_order(struct buf *out, struct err *e)
     }
     return 0;
 }
+
+static void add_peers(int count, struct buf *out)
+{
+    int all = 1;
+    for (int i = 0; i < count; i++) {
+        buf_addf(out, "peer.%d=", i);
+        for (int j = 0; j < count; j++) {
+            int can = i == j;
+            if (i != j && cudaDeviceCanAccessPeer(&can, i, j) != cudaSuccess)
+                can = 0;
+            all = all && can;
+            buf_addf(out, "%s%d", j ? " " : "", can);
+        }
+        buf_addc(out, '\n');
+    }
+    buf_addf(out, "peers=%d\n", all);
+}
+
+/* A GPU that is full, or another process's alone, says nothing. */
+static void add_free_memory(int count, struct buf *out)
+{
+    for (int i = 0; i < count; i++) {
+        size_t available, total;
+        if (cudaSetDevice(i) == cudaSuccess
+            && cudaMemGetInfo(&available, &total) == cudaSuccess)
+            buf_addf(out, "free.%d=%zu\n", i, available);
+        cudaDeviceReset();
+        cudaGetLastError();
+    }
+}
+
+int bind_facts(struct buf *out, struct err *e)
+{
+    int count = 0, driver = 0, runtime = 0;
+    cudaError_t rc = cudaGetDeviceCount(&count);
+    int status = rc == cudaSuccess ? add_uuids(count, out, e) : 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess)
+        buf_addf(out, "driver=%d\n", driver);
+    if (cudaRuntimeGetVersion(&runtime) == cudaSuccess)
+        buf_addf(out, "runtime=%d\n", runtime);
+    buf_addf(out, "code=%d\ncount=%d\n", (int)rc, rc == cudaSuccess ? count : 0);
+    if (status)
+        return status;
+    if (rc != cudaSuccess || count == 0) {
+        err_set(e, ERR_SYSTEM, "CUDA shows no GPU: %s",
+                rc == cudaSuccess ? "no GPU" : cudaGetErrorString(rc));
+        return STATUS_BACKEND;
+    }
+    add_peers(count, out);
+    add_free_memory(count, out);
+    return 0;
+}
 #else
-int bind_order(struct buf *out, struct err *e)
+int bind_facts(struct buf *out, struct err *e)
 {
     (void)out;
     err_set(e, ERR_SYSTEM, "this muster-worker was built without CUDA");

@@ -28,9 +28,12 @@ int bind_count(char *why, size_t size);
  * is not the planned one, STATUS_CUDA. */
 int bind_select(const struct env *env, struct device *d, struct err *e);
 
-/* Appends the UUID of each GPU that CUDA shows, in its order, one a line; creates no context. 0
- * or STATUS_CUDA; STATUS_BACKEND if there is no GPU or no CUDA in this build. */
-int bind_order(struct buf *out, struct err *e);
+/* Appends what CUDA shows here, one a line: first the UUID of each GPU in CUDA's order, then
+ * driver=, runtime= (13000 for 13.0), code= (of cudaGetDeviceCount), count=, peers= (1: all
+ * reach each other's memory), peer.I= (a 0 or 1 for each J) and free.I= (bytes). Makes a
+ * context on each GPU for the last, where it can. 0; STATUS_CUDA; STATUS_BACKEND if there is no
+ * GPU or no CUDA in this build. */
+int bind_facts(struct buf *out, struct err *e);
 
 /* For a rank without a GPU. */
 void bind_none(struct device *d);

@@ -79,6 +79,19 @@ void library_version(const struct library *l, const char **version, const char *
     *path = l ? l->api.path : "";
 }
 
+void library_facts(const char *path, struct buf *out)
+{
+    struct nccl api;
+    struct err e;
+    char version[24];
+    buf_addf(out, "nccl_header=%s\n", nccl_version_text(NCCL_VERSION_CODE, version));
+    if (nccl_load(&api, path, &e) < 0)
+        buf_addf(out, "nccl_error=%s\n", e.text);
+    else
+        buf_addf(out, "nccl_version=%s\nnccl_file=%s\n",
+                 nccl_version_text(api.version, version), api.path);
+}
+
 /* In the watchdog's thread. */
 static void report_hang(void *ctx)
 {
@@ -160,6 +173,12 @@ void library_version(const struct library *l, const char **version, const char *
 {
     (void)l;
     *version = *path = "";
+}
+
+void library_facts(const char *path, struct buf *out)
+{
+    (void)path;
+    (void)out;
 }
 
 static int unavailable(struct err *e)

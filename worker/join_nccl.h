@@ -19,6 +19,10 @@ void library_free(struct library *l); /* NULL is fine */
 /* Adds "nccl=", "nccl_path=" and "settings=" (a hash of NCCL_* variables) to a record. */
 void library_describe(const struct library *l, struct buf *record);
 
+/* Appends nccl_header= (what this was built with), nccl_version= and nccl_file=, or
+ * nccl_error=, a line each; nothing in a build without NCCL. path NULL: the system's. */
+void library_facts(const char *path, struct buf *out);
+
 /* The version as text and the file; "" in a build without NCCL. */
 void library_version(const struct library *l, const char **version, const char **path);
 

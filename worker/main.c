@@ -170,18 +170,16 @@ static int fail(int status, const struct err *e)
 }
 
 /* For the launcher, which never loads CUDA. */
-static int probe(void)
+static int probe(const struct options *o)
 {
     struct err e = {0};
     struct buf text;
     buf_init(&text, 0);
-    int status = bind_order(&text, &e);
-    if (status)
-        fail(status, &e);
-    else
-        print(&text);
+    int status = bind_facts(&text, &e);
+    library_facts(o->nccl_path, &text);
+    print(&text);
     buf_fini(&text);
-    return status;
+    return status ? fail(status, &e) : 0;
 }
 
 int main(int argc, char **argv)
@@ -204,7 +202,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (w.options.probe)
-        return probe();
+        return probe(&w.options);
     if (env_read(&w.env, from_environment, NULL, &e) < 0)
         return fail(err_exit_status(e.code), &e);
     result_init(&w.result);

@@ -189,10 +189,19 @@ END
   expect_in "$stderr" "failed: it said nothing"
 }
 
-@test "the real muster-worker --probe without a driver: one line, status 17" {
+@test "the real muster-worker --probe without a driver: what is known, one line of reason, status 17" {
   [[ ! -e /dev/nvidiactl ]] || skip "this machine has a driver"
   bats_require_minimum_version 1.5.0
   run --separate-stderr bounded "$MUSTER_WORKER" --probe
   expect_status 17
-  [[ -z $output && ${#stderr_lines[@]} -eq 1 ]]
+  [[ ${#stderr_lines[@]} -eq 1 ]]
+  expect_not_in "$output" "GPU-"
+  local line
+  for line in "${lines[@]}"; do [[ $line =~ ^[a-z_]+= ]]; done
+  if [[ $stderr != *"built without CUDA"* ]]; then
+    expect_in "$output" "driver=0"
+    expect_in "$output" "count=0"
+    expect_in "$output" "nccl_header="
+  fi
 }
+
