@@ -204,4 +204,3 @@ END
     expect_in "$output" "nccl_header="
   fi
 }
-
