@@ -19,12 +19,32 @@ if(Python3_FOUND)
   worker_group(time_only --match "not verified: timed only" -- --sizes 64K -c 0)
   worker_group(corrupt_is_named --status 10 --match "rank 1: 1 wrong elements in the all_reduce of 64K float sum" --
     --sizes 8,64K --inject corrupt:rank=1,size=64K)
-  worker_group(hang_before_cuda_is_named --ranks 3 --status 12
-    --match "rank 1 .host .*pid [0-9]+. has not reached cuda_ok. last phase started" --
-    --inject hang:rank=1,phase=cuda_ok --deadline cuda_ok=2)
   worker_group(hang_before_a_size_is_named --ranks 3 --status 12
     --match "rank 2 .* has not entered it. last phase warm" --
     --sizes 64K --inject hang:rank=2,phase=bench --deadline bench=2)
+  foreach(pair started=never cuda_ok=started init_enter=cuda_ok init_done=init_enter verify=bench.0
+      bye=verify)
+    string(REGEX MATCH "^(.*)=(.*)$" ignored ${pair})
+    set(last "last phase ${CMAKE_MATCH_2}, [0-9]+ s ago")
+    if(CMAKE_MATCH_2 STREQUAL "never")
+      set(last "no phase reached")
+    endif()
+    worker_group(hang_before_${CMAKE_MATCH_1}_is_named --status 12
+      --match "rank 1 .(host [^ ]+, local rank 1, no GPU, pid [0-9]+|it never wrote its record). has not reached ${CMAKE_MATCH_1}. ${last}"
+      -- --sizes 8 --inject hang:rank=1,phase=${CMAKE_MATCH_1} --deadline ${CMAKE_MATCH_1}=1)
+  endforeach()
+  worker_group(hang_before_the_warm_up_is_named --status 12
+    --match "warm-up of all_reduce did not begin on all ranks within 1 s"
+    --match "rank 1 .host [^ ]+, local rank 1, no GPU, pid [0-9]+. has not entered it. last phase init_done, [0-9]+ s ago" --
+    --sizes 8 --inject hang:rank=1,phase=warm --deadline warm=1)
+  worker_group(hang_inside_a_collective_is_told_apart --status 15
+    --match "all 2 ranks entered the alltoall of 64K float and it did not end within 2 s. 2 of them are in it"
+    --match "rank 0 .host .* has not left it. last phase warm" --
+    --test alltoall --sizes 64K --inject slow:rank=1,ms=100000 --deadline bench=2)
+  worker_group(hang_inside_pairs_is_told_apart --status 15
+    --match "all 2 ranks entered the transfers between pairs and it did not end within 2 s" --
+    --test pairs --inject slowlink:a=0,b=1,ms=100000 --deadline bench=2)
+  worker_group(death_by_a_status --ranks 3 --status 1 -- --inject die:rank=2,phase=warm)
   worker_group(missing_rank_0_is_named --status 12 --match "rank 0 .* has not reached init_done" --
     --inject hang:rank=0,phase=init_done --deadline init_done=2)
   worker_group(death_is_the_launchers_verdict --ranks 3 --status 137 -- --inject die:rank=2,phase=init_enter,signal=9)

@@ -1,5 +1,6 @@
 #include "worker/bench.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,8 +195,10 @@ static int warm_up(struct bench *b, struct operation op, uint64_t min, uint64_t 
     const struct point at = {PHASE_warm, step};
     struct backend *k = b->backend;
     uint64_t begin = now_ns();
-    int status = 0;
-    phases_begin(b->phases, at, "warm-up", 0);
+    char what[64];
+    snprintf(what, sizeof what, "warm-up of %s", collective_title(op.collective));
+    phases_begin(b->phases, at, what, 0);
+    int status = phases_enter(b->phases, at, e);
     for (uint64_t s = min; s <= max && !status; s = s < max && 2 * s > max ? max : 2 * s) {
         op.count = s;
         begin = now_ns();

@@ -217,7 +217,7 @@ void phases_begin(struct phases *p, struct point at, const char *what, uint64_t 
     uint64_t ms = deadline_of(p, at.phase);
     pthread_mutex_lock(&p->lock);
     struct phase_wait *w = &p->wait;
-    w->can_hang = at.phase == PHASE_bench;
+    w->can_hang = at.phase == PHASE_warm || at.phase == PHASE_bench;
     point_name(at, "", w->point);
     point_name(at, "-enter", w->enter);
     snprintf(w->what, sizeof w->what, "%s", what);
