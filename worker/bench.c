@@ -12,6 +12,7 @@
 #include "worker/sweep.h"
 
 enum { DEADLINE_FACTOR = 20, MIN_DEADLINE_MS = 30000 };
+static const double host_slack_us = 5000, nccl_slack_us = 200;
 
 static double chosen(enum average how, const struct result_row *row)
 {
@@ -62,8 +63,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The rank that kept the others waiting: busy several times as long as the middle of them, and
- * for a good part of the operation. */
+/* The rank that kept the others waiting: busy several times as long as the middle of them, for
+ * a good part of the operation, and longer than the processor may be away. */
 static void note_slow(struct bench *b, const struct measure *m, const struct report *all)
 {
     uint32_t n = b->env->world_size, slowest = 0;
@@ -81,7 +82,8 @@ static void note_slow(struct bench *b, const struct measure *m, const struct rep
     qsort(busy, n, sizeof *busy, by_value);
     double middle = busy[(n - 1) / 2];
     char what[96];
-    if (most > 4 * middle + 200 && most > 0.5 * mean)
+    double slack = b->is_host ? host_slack_us : nccl_slack_us;
+    if (most > 4 * middle + slack && most > 0.5 * mean)
         buf_addf(&b->result->errors,
                  "rank %u is slow: it kept the %s waiting, busy %.0f us of %.0f us an "
                  "operation; the median rank %.0f us\n",
