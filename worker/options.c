@@ -448,10 +448,27 @@ int options_parse(struct options *o, int argc, char **argv, struct err *e)
     return check_together(o, e);
 }
 
+const char options_about[] = "Times and verifies collectives between all ranks of the job.";
+
+const char options_status[] =
+    "The host backend (shared memory, no GPU) has float, double, (u)int32, (u)int64 and sum, "
+    "min, max.\n"
+    "Exit status: 0 pass, 2 usage, 10 wrong data, 11 too slow, 12 a rank missed a deadline, 13 "
+    "NCCL,\n14 CUDA, 15 a collective did not end, 16 not the planned GPU, 17 backend not "
+    "available.\n";
+
+bool options_text(size_t i, struct option_text *out)
+{
+    if (i >= OPTION_COUNT)
+        return false;
+    *out = (struct option_text){table[i].name, table[i].meta, table[i].help, table[i].letter};
+    return true;
+}
+
 void options_help(struct buf *out)
 {
-    buf_adds(out, "usage: muster -n N [launch options] muster-worker [options]\n"
-                  "Times and verifies collectives between all ranks of the job.\n\n");
+    buf_addf(out, "usage: muster -n N [launch options] muster-worker [options]\n%s\n\n",
+             options_about);
     for (int i = 0; i < OPTION_COUNT; i++) {
         char left[64], letter[8] = "    ";
         if (table[i].letter)
@@ -459,10 +476,5 @@ void options_help(struct buf *out)
         snprintf(left, sizeof left, "%s--%s %s", letter, table[i].name, table[i].meta);
         buf_addf(out, "  %-26s %s\n", left, table[i].help);
     }
-    buf_adds(out,
-             "\nThe host backend (shared memory, no GPU) has float, double, (u)int32, "
-             "(u)int64 and sum, min, max.\n"
-             "Exit status: 0 pass, 2 usage, 10 wrong data, 11 too slow, 12 a rank missed a "
-             "deadline, 13 NCCL,\n14 CUDA, 15 a collective did not end, 16 not the planned "
-             "GPU, 17 backend not available.\n");
+    buf_addf(out, "\n%s", options_status);
 }
