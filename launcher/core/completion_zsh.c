@@ -85,30 +85,28 @@ static void add_value(const struct option_face *face, struct buf *out)
 
 static void add_option(const struct option_face *face, struct buf *out)
 {
-    buf_adds(out, "    ");
+    buf_adds(out, " \\\n    ");
     add_names(face, out);
     buf_adds(out, "'[");
     add_text(option_face_brief(face), out);
     buf_addc(out, ']');
     if (face->metavar)
         add_value(face, out);
-    buf_adds(out, "' \\\n");
+    buf_addc(out, '\'');
 }
 
 static void add_command(const struct command_page *page, struct buf *out)
 {
     struct option_face face;
-    buf_addf(out, "_muster_%s() {\n  _arguments -s -S%s : \\\n", page->name,
+    buf_addf(out, "_muster_%s() {\n  _arguments -s -S%s :", page->name,
              page->has_program ? " -A '-*'" : "");
     for (size_t i = 0; page->option && page->option(i, &face); i++)
         add_option(&face, out);
     if (page->has_program)
-        buf_adds(out, "    '(-)1:program:_muster_program' '*::arguments: _normal'\n");
+        buf_adds(out, " \\\n    '(-)1:program:_muster_program' '*::arguments: _normal'");
     else if (page->words)
-        buf_addf(out, "    '*::words:(%s)'\n", page->words);
-    else
-        buf_adds(out, "    ':: :'\n");
-    buf_adds(out, "}\n\n");
+        buf_addf(out, " \\\n    '*::words:(%s)'", page->words);
+    buf_adds(out, "\n}\n\n");
 }
 
 static void add_commands(struct buf *out)
