@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Completions as each shell makes them, from the files that are installed; bash and zsh on a terminal, where keys are typed.
 
+bats_require_minimum_version 1.5.0
 load helpers
 
 setup() {
