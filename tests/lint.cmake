@@ -21,8 +21,8 @@ function(muster_lint_tool name tools)
   endif()
 endfunction()
 
-# Generated documents: printed from the tables that the code reads, kept in the tree, compared here. A command is in the
-# list of share/man/CMakeLists.txt, or `lint/man-pages` names it.
+# Generated documents: printed from the tables that the code reads, kept in the tree, compared here;
+# which man pages there are says COMMAND_TABLE (cmake/MusterInstall.cmake).
 add_executable(gen_docs tools/gen_docs.c)
 target_link_libraries(gen_docs PRIVATE muster_core)
 add_executable(gen_worker_man tools/gen_worker_man.c)
@@ -84,6 +84,7 @@ endforeach()
 
 muster_lint_tool(format clang-format-14 Python3::Interpreter ${LINT}/format.py TOOL)
 muster_lint_tool(tidy clang-tidy-14 Python3::Interpreter ${LINT}/tidy.py TOOL ${PROJECT_BINARY_DIR})
+muster_lint_tool(man mandoc bash ${LINT}/man.sh TOOL)
 muster_lint_tool(shell shellcheck Python3::Interpreter ${LINT}/shell.py TOOL)
 muster_lint_tool(spelling codespell Python3::Interpreter ${LINT}/spelling.py TOOL)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lint-cppcheck)

@@ -36,7 +36,7 @@ static const char body[] =
     "}\n"
     "\n"
     "_muster() {\n"
-    "  local cur=${COMP_WORDS[COMP_CWORD]} command=run i=1 option= is_program= REPLY=\n"
+    "  local cur=${COMP_WORDS[COMP_CWORD]} command=run i=1 option='' is_program='' REPLY=''\n"
     "  COMPREPLY=()\n"
     "  if [[ ${COMP_WORDS[0]##*/} == *torchrun ]]; then\n"
     "    command=torchrun\n"

@@ -1,9 +1,9 @@
 /* options.h - the one table of command-line options.
  *
- * Feeds parsing, --help, the man page, completions, the environment fallback MUSTER_<OPTION> and
- * torchrun's PET_<OPTION>.
- * Parsing stops at the first word that is not an option, or at "--"; what follows belongs to
- * the program, untouched. Pure: the environment comes in as a list, errors go out as text.
+ * Feeds parsing, --help, the man page, completions, the environment fallback MUSTER_<OPTION>
+ * and torchrun's PET_<OPTION>. Parsing stops at the first word that is not an option, or at
+ * "--"; what follows belongs to the program, untouched. Pure: the environment comes in as a
+ * list, errors go out as text.
  */
 #ifndef MUSTER_LAUNCHER_CORE_OPTIONS_H
 #define MUSTER_LAUNCHER_CORE_OPTIONS_H

@@ -209,7 +209,7 @@ _muster_complete_program() {
 }
 
 _muster() {
-  local cur=${COMP_WORDS[COMP_CWORD]} command=run i=1 option= is_program= REPLY=
+  local cur=${COMP_WORDS[COMP_CWORD]} command=run i=1 option='' is_program='' REPLY=''
   COMPREPLY=()
   if [[ ${COMP_WORDS[0]##*/} == *torchrun ]]; then
     command=torchrun
