@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "launcher/core/option_row.h"
-#include "launcher/core/option_value.h"
+#include "launcher/core/option_words.h"
 
 /* Which GPUs, for whom, and how it is said. */
 static bool is_about_gpus(enum option_id id)
@@ -38,7 +38,7 @@ bool options_face(enum option_command command, size_t i, struct option_face *out
         .letter = row->letter,
         .metavar = row->metavar,
         .help = row->help,
-        .words = option_value_words(row->type),
+        .words = option_words(row->type),
         .offer = option_face_offer(row->metavar),
         .is_repeated = row->type == VALUE_LIST,
         .has_env = row->has_env,

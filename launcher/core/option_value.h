@@ -13,10 +13,6 @@
 int option_value_set(struct options *opt, const struct option_row *row, const char *where,
                      const char *text, struct err *e);
 
-/* The words that a value of this type may be, or often is, for completions; static, between
- * blanks. NULL = none. */
-const char *option_value_words(enum option_type type);
-
 /* Appends the value as the command line would spell it; nothing where there is none. is_given:
  * something but the default has set it. */
 void option_value_format(const struct options *opt, const struct option_row *row, bool is_given,

@@ -14,7 +14,7 @@
 #include "launcher/core/man_render.h"
 #include "launcher/core/man_text.h"
 #include "launcher/core/option_row.h"
-#include "launcher/core/option_value.h"
+#include "launcher/core/option_words.h"
 #include "launcher/core/options.h"
 
 static void has(const struct buf *text, const char *what)
@@ -89,7 +89,7 @@ static void the_words_of_a_value_are_accepted(void **state)
     (void)state;
     for (unsigned id = 0; id < OPTION_ID_COUNT; id++) {
         const struct option_row *row = options_row((enum option_id)id);
-        struct str rest = str_from(option_value_words(row->type)), word;
+        struct str rest = str_from(option_words(row->type)), word;
         while (option_face_word(&rest, &word)) {
             struct options opt;
             struct err e;
@@ -105,7 +105,7 @@ static void the_words_of_a_value_are_accepted(void **state)
 
 static void offers(enum option_type type, const char *name)
 {
-    struct str rest = str_from(option_value_words(type)), word;
+    struct str rest = str_from(option_words(type)), word;
     while (option_face_word(&rest, &word))
         if (str_eq(word, name))
             return;
@@ -145,7 +145,7 @@ static void text_becomes_mdoc(void **state)
     } rows[] = {
         {"a b", "a b\n"},
         {".py is a suffix", "\\&.py is a suffix\n"},
-        {"a\\b ^x ~/y", "a\\eb \\(hax \\(ti/y\n"},
+        {"a\\b ^1 ~/y", "a\\eb \\(ha1 \\(ti/y\n"},
         {"well-known --log-dir (-v: x)", "well-known \\-\\-log\\-dir (\\-v: x)\n"},
         {"See `muster run -n`.", "See \\(oqmuster run \\-n\\(cq.\n"},
         {"One. Two (x.) Three", "One.\nTwo (x.)\nThree\n"},
