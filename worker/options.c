@@ -450,12 +450,12 @@ int options_parse(struct options *o, int argc, char **argv, struct err *e)
 
 const char options_about[] = "Times and verifies collectives between all ranks of the job.";
 
+const char options_notes[] = "The host backend (shared memory, no GPU) has float, double, "
+                             "(u)int32, (u)int64 and sum, min, max.";
+
 const char options_status[] =
-    "The host backend (shared memory, no GPU) has float, double, (u)int32, (u)int64 and sum, "
-    "min, max.\n"
-    "Exit status: 0 pass, 2 usage, 10 wrong data, 11 too slow, 12 a rank missed a deadline, 13 "
-    "NCCL,\n14 CUDA, 15 a collective did not end, 16 not the planned GPU, 17 backend not "
-    "available.\n";
+    "0 pass, 2 usage, 10 wrong data, 11 too slow, 12 a rank missed a deadline, 13 NCCL,\n14 "
+    "CUDA, 15 a collective did not end, 16 not the planned GPU, 17 backend not available.";
 
 bool options_text(size_t i, struct option_text *out)
 {
@@ -476,5 +476,5 @@ void options_help(struct buf *out)
         snprintf(left, sizeof left, "%s--%s %s", letter, table[i].name, table[i].meta);
         buf_addf(out, "  %-26s %s\n", left, table[i].help);
     }
-    buf_addf(out, "\n%s", options_status);
+    buf_addf(out, "\n%s\nExit status: %s\n", options_notes, options_status);
 }

@@ -78,8 +78,9 @@ struct option_text {
 /* The i-th option, from 0; false past the last. */
 bool options_text(size_t i, struct option_text *out);
 
-/* What the program does, and its exit statuses: the words around the options in --help. */
-extern const char options_about[], options_status[];
+/* The words around the options in --help: what the program does, what else is to know, its exit
+ * statuses. */
+extern const char options_about[], options_notes[], options_status[];
 
 /* A size: digits and an optional K, M, G or T (powers of two), an optional B after it; 0 or -1.
  */

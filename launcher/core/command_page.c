@@ -36,8 +36,7 @@ static const struct command_page pages[] = {
             .usage = "run [options] program [arguments]\n[options] program [arguments]",
             .about =
                 "Starts one worker per GPU, serves their rendezvous and ends with the status "
-                "of "
-                "the first worker that failed. A program that ends in .py runs under "
+                "of the first worker that failed. A program that ends in .py runs under "
                 "${PYTHON:-python3} -u. Options end at the program, or at --; what follows is "
                 "the program's.",
             .notes = OF_RUN_NOTES,

@@ -60,7 +60,13 @@ void man_render_overview(struct buf *out)
     for (unsigned i = 0; i < COMMAND_COUNT; i++)
         commands[i] = command_page((enum command_id)i);
     const struct man_title title = {
-        .name = "muster", .program = "muster", .see = buf_str(&see), .commands = commands};
+        .name = "muster",
+        .program = "muster",
+        .status = "That of the command; of a job, that of the first worker that failed, as "
+                  "described for the command run.",
+        .see = buf_str(&see),
+        .commands = commands,
+    };
     man_render(&title, &page, out);
     buf_fini(&see);
 }

@@ -181,8 +181,10 @@ static void add_examples(const struct command_page *page, struct buf *out)
     if (!page->examples[0].line)
         return;
     buf_adds(out, ".Sh EXAMPLES\n");
-    for (size_t i = 0; i < COMMAND_EXAMPLES && page->examples[i].line; i++)
+    for (size_t i = 0; i < COMMAND_EXAMPLES && page->examples[i].line; i++) {
+        buf_adds(out, i ? ".Pp\n" : "");
         add_example(&page->examples[i], out);
+    }
 }
 
 static void add_see(struct str names, struct buf *out)

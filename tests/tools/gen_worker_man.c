@@ -25,6 +25,7 @@ int main(void)
         .summary = "time and verify collectives between the ranks of a job",
         .usage = "[options]",
         .about = options_about,
+        .notes = options_notes,
         .option = worker_option,
         .examples = {{"muster -n 4 muster-worker", "four ranks"},
                      {"muster run muster-worker -b 8 -e 8G -f 2",
