@@ -5,10 +5,11 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
-function(muster_dep target module archive)
+# muster_dep(TARGET MODULE ARCHIVE...)
+function(muster_dep target module)
   pkg_check_modules(${target} REQUIRED IMPORTED_TARGET ${module})
   add_library(dep_${target} INTERFACE)
-  find_library(${target}_ARCHIVE NAMES ${archive} HINTS ${${target}_LIBDIR})
+  find_library(${target}_ARCHIVE NAMES ${ARGN} HINTS ${${target}_LIBDIR})
   if(MUSTER_STATIC_DEPS AND ${target}_ARCHIVE)
     target_include_directories(dep_${target} SYSTEM INTERFACE ${${target}_INCLUDE_DIRS})
     target_link_libraries(dep_${target} INTERFACE ${${target}_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS})
@@ -17,7 +18,7 @@ function(muster_dep target module archive)
   endif()
 endfunction()
 
-muster_dep(uv "libuv>=1.44" libuv_a.a)
+muster_dep(uv "libuv>=1.44" libuv_a.a libuv.a) # the second since 1.45
 muster_dep(sodium "libsodium>=1.0.18" libsodium.a)
 muster_dep(jansson "jansson>=2.13" libjansson.a)
 

@@ -2,7 +2,8 @@
 # Tries what the RUN lines of the Dockerfiles say, on this system and without docker: every package of
 # their apt-get lines is known to apt here (where the image is of another system than this one, a
 # package that only that system has is named, not failed), and the cmake commands, run in a copy of
-# the sources, build each program that COPY --from=build takes.
+# the sources, put the programs where COPY --from=build takes them from; these start, and need no
+# library that the last stage does not install.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,19 +38,22 @@ check_packages() { # file
   done
 }
 
-# The cmake lines, with /build and the working folder replaced; everything else as written.
+# The cmake lines, with /build, /stage and the working folder replaced; everything else as written.
 check_build() { # file
-  local tree=$scratch/src build=$scratch/build-${1##*.} line program
-  line=$(run_lines "$1" | grep '^cmake' | sed "s|/build\\b|$build|g")
+  local tree=$scratch/src build=$scratch/build-${1##*.} stage=$scratch/stage-${1##*.} line folder program needed
+  line=$(run_lines "$1" | grep '^cmake' | sed "s|/build\\b|$build|g; s|/stage\\b|$stage|g")
   if ! (cd "$tree" && bash -c "$line") >"$scratch/log" 2>&1; then
     tail -n 30 "$scratch/log"
     fail "$1: $line"
     return
   fi
-  while read -r program; do
-    program=$build/${program#/build/}
-    if [[ -x $program ]]; then echo "$1: built ${program##*/}"; else fail "$1: the build made no ${program##*/}"; fi
-  done < <(sed -n 's|^COPY --from=build \(.*\) [^ ]*$|\1|p' "$1" | tr ' ' '\n')
+  folder=$stage$(sed -n 's|^COPY --from=build /stage\(/[^ ]*\) .*|\1|p' "$1")
+  for program in muster muster-worker muster-torchrun; do
+    if "$folder$program" --help >/dev/null; then echo "$1: $program starts"; else fail "$1: no $program in $folder"; fi
+  done
+  needed=$(readelf -d "${folder}muster" "${folder}muster-worker" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+    sort -u | grep -vE '^(lib(c|m|dl|rt|pthread)\.so|ld-linux)' || true)
+  [[ -z $needed ]] || fail "$1: programs need ${needed//$'\n'/ }, which the image does not install"
 }
 
 # COPY . . of a checkout: what git knows or would add; of a source archive: all but build folders.

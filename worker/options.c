@@ -501,10 +501,29 @@ int options_parse(struct options *o, int argc, char **argv, struct err *e)
     return check_together(o, e);
 }
 
+const char options_about[] = "Times and verifies collectives between all ranks of the job.";
+
+const char options_notes[] =
+    "pairs: bandwidth and latency between every two ranks; isolate: all_reduce without each "
+    "rank.\n"
+    "The host backend (memory and TCP, no GPU) has every test, type and operation.";
+
+const char options_status[] =
+    "0 pass, 2 usage, 10 wrong data, 11 too slow, 12 a rank missed a deadline, 13 NCCL,\n14 "
+    "CUDA, 15 a collective did not end, 16 not the planned GPU, 17 backend not available.";
+
+bool options_text(size_t i, struct option_text *out)
+{
+    if (i >= OPTION_COUNT)
+        return false;
+    *out = (struct option_text){table[i].name, table[i].meta, table[i].help, table[i].letter};
+    return true;
+}
+
 void options_help(struct buf *out)
 {
-    buf_adds(out, "usage: muster -n N [launch options] muster-worker [options]\n"
-                  "Times and verifies collectives between all ranks of the job.\n\n");
+    buf_addf(out, "usage: muster -n N [launch options] muster-worker [options]\n%s\n\n",
+             options_about);
     for (int i = 0; i < OPTION_COUNT; i++) {
         char left[64], letter[8] = "    ";
         if (table[i].letter)
@@ -515,11 +534,5 @@ void options_help(struct buf *out)
     buf_adds(out, "\nTests:");
     for (int i = 0; i < TEST_COUNT; i++)
         buf_addf(out, " %s", name_of_test(i));
-    buf_adds(out,
-             "\npairs: bandwidth and latency between every two ranks; isolate: all_reduce "
-             "without each rank.\n"
-             "The host backend (memory and TCP, no GPU) has every test, type and operation.\n"
-             "Exit status: 0 pass, 2 usage, 10 wrong data, 11 too slow, 12 a rank missed a "
-             "deadline, 13 NCCL,\n14 CUDA, 15 a collective did not end, 16 not the planned "
-             "GPU, 17 backend not available.\n");
+    buf_addf(out, "\n%s\nExit status: %s\n", options_notes, options_status);
 }

@@ -1,12 +1,13 @@
 /* options.h - the command line of muster-worker.
  *
- * One table feeds parsing and --help. Long options take dashes or underscores; the single
- * letters are those of nccl-tests. Pure: reads nothing but argv, prints nothing.
+ * One table feeds parsing, --help and the man page. Long options take dashes or underscores;
+ * the single letters are those of nccl-tests. Pure: reads nothing but argv, prints nothing.
  */
 #ifndef MUSTER_WORKER_OPTIONS_H
 #define MUSTER_WORKER_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -77,6 +78,19 @@ int options_parse(struct options *o, int argc, char **argv, struct err *e);
 
 /* The text of --help. */
 void options_help(struct buf *out);
+
+/* One row of the table, for the man page; meta "" = a flag. */
+struct option_text {
+    const char *name, *meta, *help;
+    char letter; /* 0 = none */
+};
+
+/* The i-th option, from 0; false past the last. */
+bool options_text(size_t i, struct option_text *out);
+
+/* The words around the options in --help: what the program does, what else is to know, its exit
+ * statuses. */
+extern const char options_about[], options_notes[], options_status[];
 
 /* A size: digits and an optional K, M, G or T (powers of two), an optional B after it; 0 or -1.
  */

@@ -1,10 +1,11 @@
-/* cmd.h - the subcommands: one function a file, named by the table in main.c. args: the words
+/* cmd.h - the subcommands: one function a file, named by COMMAND_TABLE. args: the words
  * after the subcommand, NULL-terminated. The result is the process's exit status.
  */
 #ifndef MUSTER_LAUNCHER_CMD_CMD_H
 #define MUSTER_LAUNCHER_CMD_CMD_H
 
 #include "base/err.h"
+#include "launcher/core/command_page.h"
 #include "launcher/core/options.h"
 
 int cmd_run(char *const *args);
@@ -14,6 +15,7 @@ int cmd_gpus(char *const *args);
 int cmd_store(char *const *args);
 int cmd_notify(char *const *args);
 int cmd_explain(char *const *args);
+int cmd_completion(char *const *args);
 int cmd_version(char *const *args);
 int cmd_torchrun(char *const *args); /* also muster itself, called by that name */
 
@@ -28,6 +30,6 @@ int cmd_fail_early(const struct options *opt, const struct err *e);
 int cmd_fail(const struct err *e);
 
 /* Prints the command's --help; 0. */
-int cmd_help(enum option_command command);
+int cmd_help(enum command_id command);
 
 #endif

@@ -47,7 +47,7 @@ int cmd_gpus(char *const *args)
     if (options_parse_command(OPTIONS_GPUS, args, (const char *const *)environ, &opt, &e) < 0)
         return cmd_fail(&e);
     if (opt.is_help)
-        return cmd_help(OPTIONS_GPUS);
+        return cmd_help(COMMAND_gpus);
     log_set_level(opt.is_verbose ? LOG_DEBUG : LOG_INFO);
     if (facts_gather(false, &facts, &e) < 0 || facts_gather_gpus(&facts, &found, &why, &e) < 0)
         return cmd_fail(&e);

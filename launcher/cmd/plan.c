@@ -59,7 +59,7 @@ int cmd_plan(char *const *args)
     if (options_parse_command(OPTIONS_PLAN, args, (const char *const *)environ, &opt, &e) < 0)
         return cmd_fail(&e);
     if (opt.is_help)
-        return cmd_help(OPTIONS_PLAN);
+        return cmd_help(COMMAND_plan);
     if (!opt.job_id)
         opt.job_id = "(random)"; /* as it stands in the answer */
     if (facts_gather(node_plan_needs_gpus(&opt), &facts, &e) < 0)

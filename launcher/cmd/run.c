@@ -189,5 +189,5 @@ int cmd_run(char *const *args)
     struct options opt;
     if (options_parse(args, (const char *const *)environ, &opt, &e) < 0)
         return cmd_fail_early(&opt, &e);
-    return opt.is_help ? cmd_help(OPTIONS_RUN) : cmd_run_job(&opt, args);
+    return opt.is_help ? cmd_help(COMMAND_run) : cmd_run_job(&opt, args);
 }

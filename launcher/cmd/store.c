@@ -1,21 +1,10 @@
 /* muster store: a store without a job, for TCPStore clients and torchrun's agents. */
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "launcher/cmd/cmd.h"
 #include "launcher/core/store_options.h"
 #include "launcher/io/driver_store.h"
-
-static int print_help(void)
-{
-    struct buf text;
-    buf_init(&text, 0);
-    store_options_help(&text);
-    fputs(buf_str(&text), stdout);
-    buf_fini(&text);
-    return 0;
-}
 
 int cmd_store(char *const *args)
 {
@@ -24,7 +13,7 @@ int cmd_store(char *const *args)
     if (store_options_parse(args, (const char *const *)environ, &opt, &e) < 0)
         return cmd_fail(&e);
     if (opt.is_help)
-        return print_help();
+        return cmd_help(COMMAND_store);
     log_set_level(opt.is_verbose ? LOG_DEBUG : LOG_INFO);
     return driver_store_run(&opt, &e) < 0 ? cmd_fail(&e) : 0;
 }

@@ -3,19 +3,18 @@
 #include <unistd.h>
 
 #include "launcher/cmd/cmd.h"
+#include "launcher/core/completion_render.h"
 #include "launcher/core/torchrun_options.h"
 
-static int print(const struct options *opt)
+static int print_completion(const char *shell)
 {
+    struct err e;
     struct buf text;
     buf_init(&text, 0);
-    if (opt->torchrun.shell)
-        torchrun_options_completion(opt->torchrun.shell, &text);
-    else
-        torchrun_options_help(&text);
+    int rc = completion_render_torchrun(shell, &text, &e);
     fputs(buf_str(&text), stdout);
     buf_fini(&text);
-    return 0;
+    return rc < 0 ? cmd_fail(&e) : 0;
 }
 
 int cmd_torchrun(char *const *args)
@@ -24,5 +23,7 @@ int cmd_torchrun(char *const *args)
     struct options opt;
     if (torchrun_options_parse(args, (const char *const *)environ, &opt, &e) < 0)
         return cmd_fail_early(&opt, &e);
-    return opt.is_help || opt.torchrun.shell ? print(&opt) : cmd_run_job(&opt, args);
+    if (opt.torchrun.shell)
+        return print_completion(opt.torchrun.shell);
+    return opt.is_help ? cmd_help(COMMAND_torchrun) : cmd_run_job(&opt, args);
 }

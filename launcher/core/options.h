@@ -1,8 +1,9 @@
 /* options.h - the one table of command-line options.
  *
- * Feeds parsing, --help, the environment fallback MUSTER_<OPTION> and torchrun's PET_<OPTION>.
- * Parsing stops at the first word that is not an option, or at "--"; what follows belongs to
- * the program, untouched. Pure: the environment comes in as a list, errors go out as text.
+ * Feeds parsing, --help, the man page, completions, the environment fallback MUSTER_<OPTION>
+ * and torchrun's PET_<OPTION>. Parsing stops at the first word that is not an option, or at
+ * "--"; what follows belongs to the program, untouched. Pure: the environment comes in as a
+ * list, errors go out as text.
  */
 #ifndef MUSTER_LAUNCHER_CORE_OPTIONS_H
 #define MUSTER_LAUNCHER_CORE_OPTIONS_H
@@ -16,6 +17,7 @@
 #include "launcher/core/device_select.h"
 #include "launcher/core/engine_start.h"
 #include "launcher/core/mpi.h"
+#include "launcher/core/option_face.h"
 
 enum option_type {
     VALUE_FLAG,          /* bool */
@@ -340,9 +342,8 @@ int options_parse(char *const *args, const char *const *environment, struct opti
 int options_parse_command(enum option_command command, char *const *args,
                           const char *const *environment, struct options *opt, struct err *e);
 
-/* Appends the --help text of `muster run`; of another command. */
-void options_help(struct buf *out);
-void options_help_command(enum option_command command, struct buf *out);
+/* The i-th option of a command; false past the last. */
+bool options_face(enum option_command command, size_t i, struct option_face *out);
 
 /* Whether nodes of one job, each started by itself, meet at an endpoint. One node alone meets
  * nobody, whatever its endpoint. */

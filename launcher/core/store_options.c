@@ -160,29 +160,16 @@ int store_options_parse(char *const *args, const char *const *environment,
     return opt->is_help || is_open_given ? 0 : from_environment(environment, opt, e);
 }
 
-void store_options_help(struct buf *out)
+bool store_options_face(size_t i, struct option_face *out)
 {
-    buf_adds(
-        out,
-        "usage: muster store [options]\n\n"
-        "A store that PyTorch's TCPStore clients use, workers and torchrun's agents alike, "
-        "until SIGTERM\n"
-        "or SIGINT ends it with status 0. It writes its address, ADDR:PORT, once it "
-        "listens.\n\n");
-    for (int i = 0; i < STORE_OPTION_COUNT; i++) {
-        struct buf left;
-        buf_init(&left, 0);
-        if (rows[i].letter)
-            buf_addf(&left, "  -%c, ", rows[i].letter);
-        else
-            buf_adds(&left, "      ");
-        buf_addf(&left, "--%s%s%s", rows[i].name, rows[i].metavar ? " " : "",
-                 rows[i].metavar ? rows[i].metavar : "");
-        buf_addf(out, "%-22s%s\n", buf_str(&left), rows[i].help);
-        buf_fini(&left);
-    }
-    buf_adds(
-        out,
-        "\nThe protocol has no place for a proof: whoever reaches the address is served, but "
-        "for other users\nof this machine (--store-open, MUSTER_STORE_OPEN=1).\n");
+    if (i >= STORE_OPTION_COUNT)
+        return false;
+    *out = (struct option_face){
+        .name = rows[i].name,
+        .letter = rows[i].letter,
+        .metavar = rows[i].metavar,
+        .help = rows[i].help,
+        .has_env = i == STORE_STORE_OPEN,
+    };
+    return true;
 }

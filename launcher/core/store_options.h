@@ -1,4 +1,5 @@
-/* store_options.h - the command line of `muster store`: one small table for parsing and --help.
+/* store_options.h - the command line of `muster store`: one small table for parsing, --help
+ * and all else that names options.
  * As muster's other options: dashes or underscores, --opt=value. Pure.
  */
 #ifndef MUSTER_LAUNCHER_CORE_STORE_OPTIONS_H
@@ -7,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "launcher/core/option_face.h"
 
 /* Text is borrowed from the arguments or the environment. */
 struct store_options {
@@ -23,7 +24,7 @@ struct store_options {
 int store_options_parse(char *const *args, const char *const *environment,
                         struct store_options *opt, struct err *e);
 
-/* Appends the text of --help. */
-void store_options_help(struct buf *out);
+/* The i-th option; false past the last. */
+bool store_options_face(size_t i, struct option_face *out);
 
 #endif

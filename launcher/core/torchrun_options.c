@@ -251,53 +251,17 @@ int torchrun_options_parse(char *const *args, const char *const *environment,
     return options_parse_environment(environment, false, opt, e);
 }
 
-/* ---- help ---- */
-
-void torchrun_options_help(struct buf *out)
+bool torchrun_options_face(size_t i, struct option_face *out)
 {
-    enum { INDENT = 36 };
-    buf_adds(out,
-             "usage: torchrun [options] script [arguments]\n\n"
-             "muster with torchrun's command line. Names take dashes or underscores and may "
-             "be cut to what is unique.\n\n");
-    for (int i = 0; i < TORCHRUN_ID_COUNT; i++) {
-        size_t start = out->len;
-        if (rows[i].letter)
-            buf_addf(out, "  -%c, ", rows[i].letter);
-        else
-            buf_adds(out, "      ");
-        buf_addf(out, "--%s%s%s", rows[i].name, rows[i].metavar ? " " : "",
-                 rows[i].metavar ? rows[i].metavar : "");
-        if (out->len - start + 1 > INDENT) {
-            buf_addc(out, '\n');
-            start = out->len;
-        }
-        buf_addf(out, "%*s%s\n", (int)(INDENT - (out->len - start)), "", rows[i].help);
-    }
-    buf_adds(out,
-             "\nEach can be set as PET_<OPTION> in the environment, but for --logs-specs, "
-             "--numa-binding and --print-completion.\n"
-             "What only muster has comes from its variables, as MUSTER_GPUS: see muster run "
-             "--help.\n");
-}
-
-void torchrun_options_completion(const char *shell, struct buf *out)
-{
-    bool is_fish = strcmp(shell, "fish") == 0;
-    if (strcmp(shell, "zsh") == 0)
-        buf_adds(out, "autoload -U +X bashcompinit && bashcompinit\n");
-    if (!is_fish)
-        buf_adds(out, "complete -o default -W '");
-    for (int i = 0; i < TORCHRUN_ID_COUNT; i++) {
-        if (!is_fish) {
-            buf_addf(out, "%s--%s", i ? " " : "", rows[i].name);
-            continue;
-        }
-        buf_addf(out, "complete -c torchrun -l %s", rows[i].name);
-        if (rows[i].letter)
-            buf_addf(out, " -s %c", rows[i].letter);
-        buf_adds(out, rows[i].kind == TORCHRUN_VALUE ? " -r\n" : "\n");
-    }
-    if (!is_fish)
-        buf_adds(out, "' torchrun\n");
+    if (i >= TORCHRUN_ID_COUNT)
+        return false;
+    *out = (struct option_face){
+        .name = rows[i].name,
+        .letter = rows[i].letter,
+        .metavar = rows[i].metavar,
+        .help = rows[i].help,
+        .offer = option_face_offer(rows[i].metavar),
+        .has_pet = rows[i].has_pet,
+    };
+    return true;
 }

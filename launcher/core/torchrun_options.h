@@ -20,7 +20,7 @@ enum torchrun_kind { TORCHRUN_VALUE, TORCHRUN_FLAG };
     X(NNODES, "nnodes", 0, true, VALUE, "N|MIN:MAX", "nodes of the job (default 1)")           \
     X(NPROC, "nproc-per-node", 0, true, VALUE, "N|gpu|cpu|auto",                               \
       "workers on each node (default 1)")                                                      \
-    X(RDZV_BACKEND, "rdzv-backend", 0, true, VALUE, "NAME",                                    \
+    X(RDZV_BACKEND, "rdzv-backend", 0, true, VALUE, "static|c10d",                             \
       "static (default) or c10d: how nodes find each other")                                   \
     X(RDZV_ENDPOINT, "rdzv-endpoint", 0, true, VALUE, "HOST[:PORT]",                           \
       "where they meet; port 29400 with c10d")                                                 \
@@ -33,9 +33,9 @@ enum torchrun_kind { TORCHRUN_VALUE, TORCHRUN_FLAG };
       "start all workers again after a failure, at most N times (default 0)")                  \
     X(MONITOR_INTERVAL, "monitor-interval", 0, true, VALUE, "SECONDS",                         \
       "no effect: nothing is polled")                                                          \
-    X(START_METHOD, "start-method", 0, true, VALUE, "METHOD",                                  \
+    X(START_METHOD, "start-method", 0, true, VALUE, "spawn|fork|forkserver",                   \
       "spawn, fork or forkserver; no effect")                                                  \
-    X(EVENT_LOG_HANDLER, "event-log-handler", 0, true, VALUE, "NAME",                          \
+    X(EVENT_LOG_HANDLER, "event-log-handler", 0, true, VALUE, "null|console",                  \
       "null (default), or console: events to standard error, one JSON object a line")          \
     X(ROLE, "role", 0, true, VALUE, "NAME", "label of the workers (default: default)")         \
     X(MODULE, "module", 'm', true, FLAG, NULL, "the script is a Python module")                \
@@ -63,7 +63,7 @@ enum torchrun_kind { TORCHRUN_VALUE, TORCHRUN_FLAG };
       "port there (default: any free one on one node, else 29500)")                            \
     X(LOCAL_ADDR, "local-addr", 0, true, VALUE, "HOST", "address of this node for others")     \
     X(LOGS_SPECS, "logs-specs", 0, false, VALUE, "NAME", "refused: a plug-in in Python")       \
-    X(NUMA_BINDING, "numa-binding", 0, false, VALUE, "MODE",                                   \
+    X(NUMA_BINDING, "numa-binding", 0, false, VALUE, "node|socket|exclusive|core-complex",     \
       "node, socket, exclusive or core-complex: CPUs and memory near the worker's GPU")        \
     X(SIGNALS, "signals-to-handle", 0, true, VALUE, "NAMES",                                   \
       "signals that end the job, besides SIGTERM, SIGINT, SIGHUP and SIGQUIT")                 \
@@ -71,7 +71,7 @@ enum torchrun_kind { TORCHRUN_VALUE, TORCHRUN_FLAG };
       "between the stop signal and SIGKILL (default 25)")                                      \
     X(VIRTUAL_LOCAL_RANK, "virtual-local-rank", 0, true, FLAG, NULL,                           \
       "each worker sees its own GPU alone, LOCAL_RANK is 0")                                   \
-    X(PRINT_COMPLETION, "print-completion", 0, false, VALUE, "SHELL",                          \
+    X(PRINT_COMPLETION, "print-completion", 0, false, VALUE, "bash|zsh|fish",                  \
       "print completions for bash, zsh or fish")                                               \
     X(EXIT_BARRIER_TIMEOUT, "exit-barrier-timeout", 0, true, VALUE, "SECONDS",                 \
       "no effect: nobody waits at the end")                                                    \
@@ -90,9 +90,8 @@ enum torchrun_id {
 int torchrun_options_parse(char *const *args, const char *const *environment,
                            struct options *opt, struct err *e);
 
-/* Appends the text of --help; completions for a shell that torchrun_options_parse accepted. */
-void torchrun_options_help(struct buf *out);
-void torchrun_options_completion(const char *shell, struct buf *out);
+/* The i-th option; false past the last. */
+bool torchrun_options_face(size_t i, struct option_face *out);
 
 /* Whether an environment entry NAME=VALUE is a PET_ name of the table. */
 bool torchrun_options_is_variable(const char *entry);

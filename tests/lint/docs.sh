@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# docs.sh GEN_DOCS PAGE: docs/PAGE.md is what the program prints.
+# docs.sh FILE PROGRAM [ARGUMENT]: FILE of the tree is what the program prints.
 set -euo pipefail
-if "$1" "$2" | diff -u "docs/$2.md" -; then
-  echo "docs/$2.md is up to date"
+file=$1
+shift
+if "$@" | diff -u "$file" -; then
+  echo "$file is up to date"
 else
   echo "rewrite it: cmake --build build/dev --target docs"
   exit 1

@@ -144,7 +144,9 @@ load torchrun
   [[ -z $stderr ]]
   run_torchrun --print-completion bash
   expect_status 0
-  run bash -c 'complete -r torchrun 2>/dev/null; eval "$1"; complete -p torchrun' - "$output"
+  run bash -c 'complete -r torchrun 2>/dev/null; eval "$1"; complete -p torchrun
+    COMP_WORDS=(torchrun --stand) COMP_CWORD=1; _muster; echo "${COMPREPLY[@]}"' - "$output"
   expect_status 0
+  expect_in "$output" "-F _muster torchrun"
   expect_in "$output" "--standalone"
 }

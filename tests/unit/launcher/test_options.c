@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "launcher/core/command_page.h"
 #include "launcher/core/options.h"
 
 enum { WORDS_MAX = 16 };
@@ -276,7 +277,7 @@ static void help_names_every_option(void **state)
     (void)state;
     struct buf text;
     buf_init(&text, 0);
-    options_help(&text);
+    command_page_help(command_page(COMMAND_plan), &text);
 #define X(id, name, ...) assert_non_null(strstr(buf_str(&text), "--" name));
     OPTION_TABLE(X)
 #undef X

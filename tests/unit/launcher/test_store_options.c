@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "launcher/core/command_page.h"
 #include "launcher/core/store_options.h"
 
 enum { WORDS_MAX = 8 };
@@ -100,7 +101,7 @@ static void help(void **state)
     (void)state;
     struct buf text;
     buf_init(&text, 0);
-    store_options_help(&text);
+    command_page_help(command_page(COMMAND_store), &text);
     assert_non_null(strstr(buf_str(&text), "--ready-fd N"));
     assert_non_null(strstr(buf_str(&text), "-v, --verbose"));
     buf_fini(&text);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "launcher/core/command_page.h"
+#include "launcher/core/completion_render.h"
 #include "launcher/core/torchrun_options.h"
 
 enum { WORDS_MAX = 24 };
@@ -364,7 +366,7 @@ static void help_and_completions_name_every_option(void **state)
     buf_init(&words, 0);
     assert_int_equal(parse("--nnodes x --help"), 0);
     assert_true(opt.is_help);
-    torchrun_options_help(&help);
+    command_page_help(command_page(COMMAND_torchrun), &help);
 #define X(id, name, ...) assert_non_null(strstr(buf_str(&help), "--" name));
     TORCHRUN_OPTIONS(X)
 #undef X
@@ -372,8 +374,7 @@ static void help_and_completions_name_every_option(void **state)
         char line[40] = "--print-completion ";
         assert_int_equal(parse(strcat(line, shells[i])), 0);
         buf_reset(&words);
-        torchrun_options_completion(opt.torchrun.shell, &words);
-        assert_non_null(strstr(buf_str(&words), "complete "));
+        assert_int_equal(completion_render_torchrun(opt.torchrun.shell, &words, &err), 0);
 #define X(id, name, ...) assert_non_null(strstr(buf_str(&words), name));
         TORCHRUN_OPTIONS(X)
 #undef X

@@ -1,0 +1,241 @@
+#include "launcher/core/command_page.h"
+
+#include <assert.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "launcher/core/options.h"
+#include "launcher/core/store_options.h"
+#include "launcher/core/torchrun_options.h"
+
+static bool run_option(size_t i, struct option_face *out)
+{
+    return options_face(OPTIONS_RUN, i, out);
+}
+
+static bool plan_option(size_t i, struct option_face *out)
+{
+    return options_face(OPTIONS_PLAN, i, out);
+}
+
+static bool gpus_option(size_t i, struct option_face *out)
+{
+    return options_face(OPTIONS_GPUS, i, out);
+}
+
+#define OF_RUN_NOTES                                                                           \
+    "Each long option but --binding, --module, --json and --help can also be set in the "      \
+    "environment: MUSTER_MAX_RESTARTS for --max-restarts. The command line wins."
+
+static const struct command_page pages[] = {
+    [COMMAND_run] =
+        {
+            .name = "run",
+            .summary =
+                "start a group of workers (the default when the first word is an option)",
+            .usage = "run [options] program [arguments]\n[options] program [arguments]",
+            .about =
+                "Starts one worker per GPU, serves their rendezvous and ends with the status "
+                "of the first worker that failed. A program that ends in .py runs under "
+                "${PYTHON:-python3} -u. Options end at the program, or at --; what follows is "
+                "the program's.",
+            .notes = OF_RUN_NOTES,
+            .has_program = true,
+            .has_job = true,
+            .option = run_option,
+            .examples =
+                {
+                    {"muster run train.py --epochs 3", "one worker per visible GPU"},
+                    {"muster -n 4 -m my.package", "four workers of python3 -m my.package"},
+                    {"muster --gpus 0,2 train.py", "on these two GPUs"},
+                    {"muster --hosts n1:4,n2:4 train.py", "on two hosts, by ssh"},
+                    {"muster --max-restarts 2 --log-dir logs train.py",
+                     "the whole group again after a failure, output in files too"},
+                },
+        },
+    [COMMAND_gpus] =
+        {
+            .name = "gpus",
+            .summary = "which GPUs there are, what CUDA calls them, which rank would get each",
+            .usage = "gpus [options]",
+            .about =
+                "The GPUs of this machine, what CUDA calls them under the present environment, "
+                "and the rank that each would get from `muster run` with the same options. "
+                "Status 0; 2 if run would refuse the options; 78 if there is no way to know "
+                "the GPUs.",
+            .notes = OF_RUN_NOTES,
+            .option = gpus_option,
+            .examples = {{"CUDA_VISIBLE_DEVICES=2,0 muster gpus --json",
+                          "what that list means here, for a program to read"}},
+        },
+    [COMMAND_plan] =
+        {
+            .name = "plan",
+            .summary = "what run would do with the same words: nothing is started",
+            .usage = "plan [options] program [arguments]",
+            .about =
+                "What `muster run` with the same words would do: each rank's device, CPUs, "
+                "environment and files, and where every value came from (-v: also what is "
+                "passed on unchanged). Starts and changes nothing; what run would refuse is "
+                "refused in the same words, with the same status.",
+            .notes = OF_RUN_NOTES,
+            .has_program = true,
+            .option = plan_option,
+            .examples = {{"muster plan --gpus 2,0 --binding isolated train.py",
+                          "which rank would get which GPU"}},
+        },
+    [COMMAND_torchrun] =
+        {
+            .name = "torchrun",
+            .summary = "the same as run, with torchrun's command line",
+            .usage = "torchrun [options] script [arguments]",
+            .about =
+                "muster with torchrun's command line: also muster under the name torchrun or "
+                "muster-torchrun. Names take dashes or underscores and may be cut to what is "
+                "unique.",
+            .notes =
+                "Each can be set as PET_<OPTION> in the environment, but for --logs-specs, "
+                "--numa-binding and --print-completion. What only muster has comes from its "
+                "variables, as MUSTER_GPUS: see `muster run --help`.",
+            .has_program = true,
+            .has_job = true,
+            .option = torchrun_options_face,
+            .examples = {{"muster torchrun --nproc-per-node 4 train.py", "four workers"}},
+        },
+    [COMMAND_store] =
+        {
+            .name = "store",
+            .summary = "a store of its own, for TCPStore clients and torchrun's agents",
+            .usage = "store [options]",
+            .about =
+                "A store that PyTorch's TCPStore clients use, workers and torchrun's agents "
+                "alike, until SIGTERM or SIGINT ends it with status 0. It writes its address, "
+                "ADDR:PORT, once it listens.",
+            .notes =
+                "The protocol has no place for a proof: whoever reaches the address is served, "
+                "but for other users of this machine (--store-open, MUSTER_STORE_OPEN=1).",
+            .option = store_options_face,
+            .examples = {{"muster store --host all --port 29400",
+                          "for torchrun's agents on other nodes"}},
+        },
+    [COMMAND_notify] =
+        {
+            .name = "notify",
+            .summary = "from a worker's script: I am alive, as in muster notify STEP=17",
+            .usage = "notify KEY=VALUE ...",
+            .about =
+                "Tells the muster above that this worker is alive, for scripts: HEARTBEAT=1, "
+                "STEP=N or STATUS=text, to the socket in MUSTER_NOTIFY_SOCKET. Outside of a "
+                "job it does nothing, with status 0.",
+            .words = "HEARTBEAT=1 STEP= STATUS=",
+            .examples = {{"muster notify STEP=17 STATUS=evaluating", "from a worker's script"}},
+        },
+    [COMMAND_explain] =
+        {
+            .name = "explain",
+            .summary = "say what an error code means",
+            .usage = "explain [CODE]",
+            .about = "What an error code of muster's means, its exit status and what to do; "
+                     "without CODE all of them.",
+#define X(name, status, hint) #name " "
+            .words = ERR_REGISTRY(X),
+#undef X
+            .examples = {{"muster explain node_lost", "what status 75 is about"}},
+        },
+    [COMMAND_completion] =
+        {
+            .name = "completion",
+            .summary = "print completions for bash, zsh or fish",
+            .usage = "completion bash|zsh|fish",
+            .about =
+                "Prints the completions of that shell for commands, options and their values. "
+                "Packages install the same text as a file; this is for a muster that came "
+                "without, from an archive or by pip.",
+            .words = "bash zsh fish",
+            .examples =
+                {
+                    {"source <(muster completion bash)", "in ~/.bashrc"},
+                    {"source <(muster completion zsh)", "in ~/.zshrc, after compinit"},
+                    {"muster completion fish | source", "in ~/.config/fish/config.fish"},
+                },
+        },
+    [COMMAND_version] =
+        {
+            .name = "version",
+            .summary = "print the version",
+            .usage = "version",
+            .about = "Prints the version.",
+        },
+};
+static_assert(sizeof pages / sizeof pages[0] == COMMAND_COUNT, "one page a command");
+
+const struct command_page *command_page(enum command_id id)
+{
+    return &pages[id];
+}
+
+/* ---- --help ---- */
+
+enum { INDENT = 28, WIDTH = 96 };
+
+/* Words of text from a column on; the lines after the first begin at indent. */
+static void wrap(struct buf *out, struct str text, size_t indent)
+{
+    size_t column = indent;
+    struct str word;
+    bool is_first = true;
+    while (str_split(&text, ' ', &word)) {
+        if (!is_first && column + 1 + word.n > WIDTH) {
+            buf_addf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!is_first) {
+            buf_addc(out, ' ');
+            column++;
+        }
+        buf_add(out, word.p, word.n);
+        column += word.n;
+        is_first = false;
+    }
+    buf_addc(out, '\n');
+}
+
+static void add_usage(const struct command_page *page, struct buf *out)
+{
+    struct str rest = str_from(page->usage), line;
+    for (const char *left = "usage:"; str_split(&rest, '\n', &line); left = "      ")
+        buf_addf(out, "%s muster %.*s\n", left, STR_ARG(line));
+}
+
+static void add_option(const struct option_face *face, struct buf *out)
+{
+    struct buf left;
+    buf_init(&left, 0);
+    if (face->letter)
+        buf_addf(&left, "  -%c, ", face->letter);
+    else
+        buf_adds(&left, "      ");
+    buf_addf(&left, "--%s%s%s", face->name, face->metavar ? " " : "",
+             face->metavar ? face->metavar : "");
+    buf_addf(out, "%-*s", INDENT, buf_str(&left));
+    if (left.len + 1 > INDENT)
+        buf_addf(out, "\n%*s", INDENT, "");
+    wrap(out, str_from(face->help), INDENT);
+    buf_fini(&left);
+}
+
+void command_page_help(const struct command_page *page, struct buf *out)
+{
+    struct option_face face;
+    add_usage(page, out);
+    buf_addc(out, '\n');
+    wrap(out, str_from(page->about), 0);
+    for (size_t i = 0; page->option && page->option(i, &face); i++) {
+        if (i == 0)
+            buf_addc(out, '\n');
+        add_option(&face, out);
+    }
+    if (page->notes) {
+        buf_addc(out, '\n');
+        wrap(out, str_from(page->notes), 0);
+    }
+}
