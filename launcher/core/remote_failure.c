@@ -11,10 +11,10 @@ enum {
 };
 
 static const struct {
-    bool may_pass;
+    bool may_pass, is_way;
     const char *words;
 } table[] = {
-#define X(name, may_pass, words) [REMOTE_FAILURE_##name] = {may_pass, words},
+#define X(name, may_pass, is_way, words) [REMOTE_FAILURE_##name] = {may_pass, is_way, words},
     REMOTE_FAILURES(X)
 #undef X
 };
@@ -60,7 +60,12 @@ enum remote_failure remote_failure_of(int exit_code, struct str complaint)
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         if (contains(complaint, said[i].words))
             return said[i].failure;
-    return REMOTE_FAILURE_OTHER;
+    return REMOTE_FAILURE_SSH;
+}
+
+bool remote_failure_is_way(enum remote_failure failure)
+{
+    return table[failure].is_way;
 }
 
 bool remote_failure_may_pass(enum remote_failure failure)

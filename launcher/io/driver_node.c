@@ -222,6 +222,16 @@ void driver_node_child_signal(struct driver_node *d)
     d->has_orphan_news = true;
 }
 
+void driver_node_keep(struct driver_node *d, pid_t pid)
+{
+    descendants_keep(d->descendants, pid);
+}
+
+void driver_node_release(struct driver_node *d, pid_t pid)
+{
+    descendants_release(d->descendants, pid);
+}
+
 /* ---- effects ---- */
 
 static uint32_t count_shown(const struct options *opt, const struct node_plan *plan)

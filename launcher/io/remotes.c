@@ -1,6 +1,8 @@
 #include "launcher/io/remotes.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -33,8 +35,7 @@ struct start {
     bool is_told, is_again, is_group;
     char *host, *token; /* token NULL: its agents say nothing */
     struct argv argv;
-    char *boot; /* NULL once it is sent */
-    size_t boot_len;
+    pid_t pid;
     uint32_t tries;
     uint64_t due_ms;      /* START_PAUSE: of the next try */
     struct buf complaint; /* the end of its standard error */
@@ -62,21 +63,12 @@ static void start_more(struct remotes *r);
 
 /* ---- the end of one, and of all ---- */
 
-static void forget_boot(struct start *m)
-{
-    if (m->boot)
-        boot_record_wipe(m->boot, m->boot_len);
-    free(m->boot);
-    m->boot = NULL;
-}
-
 static void start_free(struct start *m)
 {
     remote_free(m->remote);
     free(m->host);
     free(m->token);
     argv_fini(&m->argv);
-    forget_boot(m);
     buf_fini(&m->complaint);
     buf_fini(&m->line);
     free(m);
@@ -149,13 +141,24 @@ static void tell_state(struct start *m, const char *state, const char *more)
             r->events.on_state(r->events.ctx, node, m->host, m->words);
 }
 
-static void fail(struct start *m)
+static void tell_step(const struct start *m, enum remotes_step step)
+{
+    const struct remotes *r = m->owner;
+    if (r->events.on_step && !r->is_closing)
+        r->events.on_step(r->events.ctx, m->node, step);
+}
+
+static void fail(struct start *m, bool is_way)
 {
     struct remotes *r = m->owner;
-    if (m->is_told || !is_wanted(m))
+    if (m->is_told)
         return;
+    if (!is_wanted(m)) {
+        tell_step(m, REMOTES_ENDED);
+        return;
+    }
     m->is_told = true;
-    r->events.on_failed(r->events.ctx, first_unlinked(m), m->host, &m->why);
+    r->events.on_failed(r->events.ctx, first_unlinked(m), m->host, is_way, &m->why);
 }
 
 static bool has_letter(struct str s)
@@ -200,13 +203,16 @@ static void describe_end(struct start *m, int status, bool was_up)
 
 static void arm(struct remotes *r);
 
+static enum remote_failure failure_of(const struct start *m, int status)
+{
+    struct str words = {m->complaint.data ? m->complaint.data : "", m->complaint.len};
+    return remote_failure_of(WIFEXITED(status) ? WEXITSTATUS(status) : -1, words);
+}
+
 /* Whether it is tried once more. */
-static bool try_later(struct start *m, int status, bool was_up)
+static bool try_later(struct start *m, enum remote_failure failure, bool was_up)
 {
     uint32_t random = 0;
-    struct str words = {m->complaint.data ? m->complaint.data : "", m->complaint.len};
-    enum remote_failure failure =
-        remote_failure_of(WIFEXITED(status) ? WEXITSTATUS(status) : -1, words);
     if (was_up || !m->is_again || !is_wanted(m)
         || getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
         return false;
@@ -229,19 +235,30 @@ static void sweep(const struct remotes *r)
         descendants_signal(r->descendants, SIGKILL);
 }
 
+static void tell_process(struct start *m, bool is_running)
+{
+    const struct remotes *r = m->owner;
+    if (is_running)
+        m->pid = remote_pid(m->remote);
+    if (r->events.on_process && !r->is_closing)
+        r->events.on_process(r->events.ctx, m->pid, is_running);
+}
+
 static void on_ended(void *ctx, int status)
 {
     struct start *m = ctx;
     struct remotes *r = m->owner;
     bool was_login = m->state == START_LOGIN, was_up = m->state == START_UP;
+    enum remote_failure failure = failure_of(m, status);
     r->nlogins -= was_login;
+    tell_process(m, false);
     if (r->is_closing && m->is_group)
         sweep(r);
     if (!m->is_told) {
         describe_end(m, status, was_up);
         m->state = START_ENDED;
-        if (!try_later(m, status, was_up))
-            fail(m);
+        if (!try_later(m, failure, was_up))
+            fail(m, !was_up && remote_failure_is_way(failure));
     }
     if (was_login)
         start_more(r);
@@ -249,44 +266,73 @@ static void on_ended(void *ctx, int status)
 
 /* ---- what they say ---- */
 
-/* The agent runs: now it may have the secret. What came before its words is noise. */
+/* The agent runs: now it may have the secret. */
+static int send_boot(struct start *m)
+{
+    const struct remotes *r = m->owner;
+    struct buf text;
+    buf_init(&text, 0);
+    int rc = r->events.boot(r->events.ctx, m->node, &text, &m->why);
+    if (rc == 0)
+        remote_send(m->remote, (struct str){text.data, text.len});
+    if (text.data)
+        boot_record_wipe(text.data, text.len);
+    buf_fini(&text);
+    return rc;
+}
+
+static int check_version(struct str protocol, struct str version, struct err *e)
+{
+    if (str_eq(version, MUSTER_VERSION) && str_eq(protocol, "1"))
+        return 0;
+    return err_set(
+        e, ERR_UNAVAILABLE,
+        "its muster has version %.*s (protocol %.*s), this one %s (1); --remote-muster",
+        STR_ARG(version), STR_ARG(protocol), MUSTER_VERSION);
+}
+
 static void on_marker(void *ctx, struct str protocol, struct str version)
 {
     struct start *m = ctx;
-    if (str_eq(version, MUSTER_VERSION) && str_eq(protocol, "1")) {
-        login_over(m);
-        tell_state(m, m->is_group ? "its step runs, no link" : "ssh up, no link", "");
-        remote_send(m->remote, (struct str){m->boot, m->boot_len});
-        forget_boot(m);
+    login_over(m);
+    if (m->owner->is_closing)
+        return;
+    if (check_version(protocol, version, &m->why) == 0 && send_boot(m) == 0) {
+        tell_state(m, m->is_group ? "its step runs, no link" : REMOTES_UP_WORDS, "");
+        tell_step(m, REMOTES_UP);
         return;
     }
-    err_set(&m->why, ERR_UNAVAILABLE,
-            "its muster has version %.*s (protocol %.*s), this one %s (1); --remote-muster",
-            STR_ARG(version), STR_ARG(protocol), MUSTER_VERSION);
-    fail(m);
+    fail(m, false);
     remote_end_input(m->remote);
-    login_over(m);
 }
 
-/* "try 10.0.0.1:41234 timed out": what the agent of one host does until it has its link. */
+/* What the agent of one host says of itself, until it has its link, and of those below it. */
 static void on_line(void *ctx, const char *line)
 {
-    static const char try[] = "try ";
     struct start *m = ctx;
-    if (!m->is_group && strncmp(line, try, sizeof try - 1) == 0)
-        tell_state(m, "ssh up, no link: ", line + sizeof try - 1);
+    const struct remotes *r = m->owner;
+    struct status_line s;
+    if (m->is_group || !status_line_parse(line, &s))
+        return;
+    if (s.kind == STATUS_TRY)
+        tell_state(m, REMOTES_UP_WORDS ": ", s.text);
+    else if (s.kind == STATUS_LINKED)
+        m->owner->is_linked[m->node] = true;
+    else if (r->events.on_below && !r->is_closing)
+        r->events.on_below(r->events.ctx, m->node, &s);
 }
 
 /* What muster says on the other host is for people here; words of ssh and srun are not. */
 static void pass_on(struct start *m, const char *p, size_t n)
 {
     static const char own[] = "muster: ";
+    const struct remotes *r = m->owner;
     char *end;
     buf_add(&m->line, p, n);
     while (m->line.len && (end = memchr(m->line.data, '\n', m->line.len))) {
         *end = '\0';
         if (strncmp(m->line.data, own, sizeof own - 1) == 0)
-            log_info("remote", "%s", m->line.data + sizeof own - 1);
+            r->events.on_words(m->line.data + sizeof own - 1);
         buf_consume(&m->line, (size_t)(end + 1 - m->line.data));
     }
     if (m->line.len > WORDS_MAX)
@@ -327,8 +373,10 @@ static void start_one(struct start *m)
         tell_state(m, m->host, " has not started it yet");
     else
         tell_state(m, "not logged in yet", "");
+    tell_step(m, REMOTES_BEGAN);
     if (remote_start(m->remote, &m->why) == 0) {
         r->nleft++;
+        tell_process(m, true);
         if (!m->token)
             login_over(m);
         return;
@@ -336,7 +384,7 @@ static void start_one(struct start *m)
     m->state = START_ENDED;
     r->nlogins--;
     m->why.code = ERR_UNAVAILABLE;
-    fail(m);
+    fail(m, true);
 }
 
 static void start_more(struct remotes *r)
@@ -377,11 +425,13 @@ static void arm(struct remotes *r)
 /* ---- the whole ---- */
 
 struct remotes *remotes_new(struct uv_loop_s *loop, const struct rlimit *limits,
-                            const struct remotes_events *events)
+                            uint32_t nnodes, const struct remotes_events *events)
 {
     struct remotes *r = mem_alloc(1, sizeof *r);
     r->loop = loop;
     r->events = *events;
+    r->nnodes = nnodes;
+    r->is_linked = mem_alloc(nnodes, sizeof *r->is_linked);
     spawn_init(&r->spawn);
     r->spawn.nofile = *limits;
     uv_timer_init(loop, &r->timer);
@@ -390,12 +440,22 @@ struct remotes *remotes_new(struct uv_loop_s *loop, const struct rlimit *limits,
     return r;
 }
 
+int remotes_token(char token[REMOTE_TOKEN_DIGITS + 1], struct err *e)
+{
+    unsigned char random[REMOTE_TOKEN_DIGITS / 2];
+    if (getrandom(random, sizeof random, 0) < 0)
+        return err_sys(e, errno, "getrandom");
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(token + 2 * i, 3, "%02x", random[i]);
+    return 0;
+}
+
 void remotes_add(struct remotes *r, const struct remote_command *command)
 {
     struct start *m = mem_alloc(1, sizeof *m);
     array_grow(r->list, r->n, r->cap);
     m->owner = r;
-    m->node = r->nnodes;
+    m->node = command->node;
     m->nnodes = command->nnodes;
     m->host = mem_strdup(command->host);
     m->token = mem_strdup(command->token);
@@ -405,9 +465,6 @@ void remotes_add(struct remotes *r, const struct remote_command *command)
     m->is_group = command->is_group;
     if (m->is_group && !r->descendants)
         r->descendants = descendants_adopt();
-    if (command->token)
-        m->boot = mem_dup(command->boot.p, command->boot.n);
-    m->boot_len = command->boot.n;
     buf_init(&m->complaint, 0);
     buf_init(&m->line, 0);
     const struct remote_setup setup = {.loop = r->loop,
@@ -423,16 +480,19 @@ void remotes_add(struct remotes *r, const struct remote_command *command)
                                          .on_exit = on_ended,
                                          .on_over = on_over};
     m->remote = remote_new(&setup, &events);
-    r->nnodes += command->nnodes;
-    r->is_linked = mem_realloc(r->is_linked, r->nnodes, sizeof *r->is_linked);
-    for (uint32_t node = m->node; node < r->nnodes; node++)
-        r->is_linked[node] = false;
     r->list[r->n++] = m;
 }
 
 void remotes_start(struct remotes *r)
 {
     start_more(r);
+}
+
+void remotes_each_process(const struct remotes *r, void (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        if (remote_pid(r->list[i]->remote))
+            fn(ctx, remote_pid(r->list[i]->remote));
 }
 
 void remotes_linked(struct remotes *r, uint32_t node)
