@@ -42,8 +42,8 @@ static const struct {
     /* a refused key also closes the connection */
     {255, "Host key verification failed.\nConnection closed by 10.0.0.7 port 22\n",
      REMOTE_FAILURE_HOST_KEY, false},
-    {255, "ssh: connect to host n1 port 22: No route to host\n", REMOTE_FAILURE_OTHER, false},
-    {255, "", REMOTE_FAILURE_OTHER, false},
+    {255, "ssh: connect to host n1 port 22: No route to host\n", REMOTE_FAILURE_SSH, false},
+    {255, "", REMOTE_FAILURE_SSH, false},
     {126, "sh: 1: exec: /m: Permission denied\n", REMOTE_FAILURE_NOT_EXECUTABLE, false},
     {127, "sh: 1: exec: /m: not found\n", REMOTE_FAILURE_NOT_FOUND, false},
     /* words of another program than ssh mean nothing */
@@ -60,6 +60,7 @@ static void what_ssh_says(void **state)
         print_message("%d %s", rows[i].exit_code, rows[i].complaint);
         assert_int_equal(got, rows[i].want);
         assert_int_equal(remote_failure_may_pass(got), rows[i].is_again);
+        assert_int_equal(remote_failure_is_way(got), rows[i].exit_code == 255);
     }
 }
 
