@@ -1,5 +1,6 @@
 #include "launcher/io/head_remotes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -18,6 +19,9 @@ struct head_remotes {
     struct start_tree *tree; /* of the hosts that ssh reaches */
     struct head_remotes_events events;
     struct start_faults faults;
+    struct words { /* how far it is, of a host that another one starts */
+        char text[128];
+    } * words; /* by place among those that ssh reaches */
     uint32_t nlinked;
     bool has_failed; /* and the job knows */
     struct err err;  /* which it was told */
@@ -63,18 +67,23 @@ static void tell_state(const struct head_remotes *hr, uint32_t node, const char 
     hr->events.on_state(hr->events.ctx, node, spread_host(hr->spread, node), state);
 }
 
+static void tell_words(const struct head_remotes *hr, uint32_t place, const char *words,
+                       const char *more)
+{
+    struct words *w = &hr->words[place];
+    snprintf(w->text, sizeof w->text, "%s%s", words, more);
+    tell_state(hr, hr->agents->far[place], w->text);
+}
+
 /* Those that others start are waited for, too. */
 static void tell_delegated(const struct head_remotes *hr)
 {
     const struct agents *a = hr->agents;
     for (uint32_t i = 0; a->radix && i < a->nfar; i++) {
-        struct tree_place place = tree_shape_find(a->nfar, a->radix, i);
-        if (place.parent == TREE_HEAD)
-            continue;
-        char *state = mem_printf("%s has not started it yet",
-                                 spread_host(hr->spread, a->far[place.parent]));
-        tell_state(hr, a->far[i], state);
-        free(state);
+        uint32_t parent = tree_shape_find(a->nfar, a->radix, i).parent;
+        if (parent != TREE_HEAD)
+            tell_words(hr, i, spread_host(hr->spread, a->far[parent]),
+                       " has not started it yet");
     }
 }
 
@@ -153,11 +162,11 @@ static void on_below(void *ctx, uint32_t node, const struct status_line *s)
     case STATUS_UP:
         start_tree_up(hr->tree, place, now_ms());
         if (is_awaited)
-            tell_state(hr, s->node, REMOTES_UP_WORDS);
+            tell_words(hr, place, REMOTES_UP_WORDS, "");
         return;
     case STATUS_STATE:
         if (is_awaited)
-            tell_state(hr, s->node, s->text);
+            tell_words(hr, place, s->text, "");
         return;
     case STATUS_UNREACHABLE:
     case STATUS_FAILED:
@@ -198,6 +207,7 @@ struct head_remotes *head_remotes_new(struct uv_loop_s *loop, struct spread *spr
     hr->events = *events;
     hr->remotes = remotes_new(loop, limits, spread_nodes(spread), &own);
     hr->tree = start_tree_new(hr->agents->nfar, hr->agents->radix);
+    hr->words = mem_alloc(hr->agents->nfar, sizeof *hr->words);
     return hr;
 }
 
@@ -252,7 +262,14 @@ void head_remotes_close(struct head_remotes *hr)
 {
     spread_started(hr->spread);
     remotes_close(hr->remotes);
+}
+
+void head_remotes_free(struct head_remotes *hr)
+{
+    if (!hr)
+        return;
     start_faults_fini(&hr->faults);
     start_tree_free(hr->tree);
+    free(hr->words);
     free(hr);
 }

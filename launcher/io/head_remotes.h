@@ -12,7 +12,7 @@
 
 struct head_remotes;
 
-/* Texts stay until head_remotes_close, those of a state until its next one. */
+/* Texts stay until head_remotes_free, those of a state until its next one. */
 struct head_remotes_events {
     void *ctx;
     void (*on_failed)(void *ctx, uint32_t node, const struct err *err);
@@ -37,7 +37,10 @@ int head_remotes_setup(struct head_remotes *hr, const struct wire_who *who, stru
 uint64_t head_remotes_deadline(const struct head_remotes *hr);
 void head_remotes_tick(struct head_remotes *hr, uint64_t now_ms);
 
-/* Once the links are closed; frees itself when the commands have ended. */
+/* Once the links are closed: ends the commands, in the loop. No event comes any more. */
 void head_remotes_close(struct head_remotes *hr);
+
+/* After that, once what was told has been read. hr may be NULL. */
+void head_remotes_free(struct head_remotes *hr);
 
 #endif
