@@ -90,12 +90,8 @@ static int add(struct subtree *s, const struct boot_child *child, struct err *e)
     struct argv argv = {0};
     if (remote_ssh_argv(&ssh, &argv, e) < 0)
         return -1;
-    const struct remote_command command = {.host = child->host,
-                                           .node = child->node,
-                                           .nnodes = 1,
-                                           .argv = &argv,
-                                           .token = token,
-                                           .is_again = true};
+    const struct remote_command command = {
+        .host = child->host, .node = child->node, .nnodes = 1, .argv = &argv, .token = token};
     remotes_add(s->remotes, &command);
     return 0;
 }

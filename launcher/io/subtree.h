@@ -1,9 +1,10 @@
 /* subtree.h - the agents that this agent starts over ssh, because its boot record names them.
  *
- * The same commands, windows and second tries as the head's own (remotes.h). Whatever becomes
- * of them is said upward as status lines, and so is what they say of those below them; what
- * their musters say to people goes to our standard error, and from there to the head. Decides
- * nothing: who is started by whom is in the record, and what a failure means decides the head.
+ * The same commands as the head's own (remotes.h), each tried once: a host that is not reached
+ * from here the head tries itself, and again. Whatever becomes of them is said upward as status
+ * lines, and so is what they say of those below them; what their musters say to people goes to
+ * our standard error, and from there to the head. Decides nothing: who is started by whom is in
+ * the record, and what a failure means decides the head.
  */
 #ifndef MUSTER_LAUNCHER_IO_SUBTREE_H
 #define MUSTER_LAUNCHER_IO_SUBTREE_H

@@ -1,6 +1,6 @@
-/* How agents come in a job of ssh: who logs in where, windows, second tries in one, status
- * lines. The head asks start_tree.c whom to start, as head_remotes.c does; agents cut what is
- * below them as subtree.c does; the lines and records are counted as they would be written. */
+/* How agents come in a job of ssh: who logs in where, windows, status lines. The head asks
+ * start_tree.c whom to start, as head_remotes.c does; agents cut what is below them as
+ * subtree.c does; lines and records are counted as they would be written. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum {
     LOGIN_MS = 150,       /* at least, and as much again at most */
-    REFUSED_MS = 7500,    /* of a host on which nobody can log in: five tries */
+    REFUSED_MS = 7500,    /* of the head, on a host that nobody reaches: five tries */
     SSH_ALIVE_MS = 15000, /* ServerAliveInterval x ServerAliveCountMax */
     MARKER_BYTES = 48,    /* "muster-agent 1 TOKEN VERSION" */
     WINDOW = TREE_RADIX,
@@ -127,7 +127,7 @@ static void login(struct world *w, uint32_t by, uint32_t node)
     }
     const struct sim_fault *slow = world_find_fault(w, SIM_SSH_SLOW, node);
     uint64_t ms = LOGIN_MS + world_random(w, LOGIN_MS) + (slow ? slow->arg : 0);
-    if (world_find_fault(w, SIM_SSH_REFUSED, node))
+    if (by == HEAP_HEAD && world_find_fault(w, SIM_SSH_REFUSED, node))
         ms = REFUSED_MS + world_random(w, REFUSED_MS / 2);
     push(w, ms, WHAT_LOGIN, by, node, 0);
 }

@@ -83,7 +83,7 @@ agent_of() { lab_exec "$1" pgrep -o -x muster; } # node
 }
 
 @test "a child that refuses ssh is named, after its parent and the head have tried" {
-  [[ -n ${ALL_FAULTS-} ]] || skip "takes 20 s: set ALL_FAULTS=1"
+  [[ -n ${ALL_FAULTS-} ]] || skip "takes 10 s: set ALL_FAULTS=1"
   netlab kill 4
   lab_muster 1 "${TREE[@]}" "${MARK[@]}"
   netlab on 4
