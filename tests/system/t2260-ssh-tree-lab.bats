@@ -33,8 +33,8 @@ mark_logins() {
   for node in {1..7}; do grep -c '' "$LAB/node$node/log" >"mark.$node" || true; done
 }
 
-run_job() { # [options]
-  launch a 1 "${TREE[@]}" "$@" sh -c ': >"up.$RANK"; exec toy polite'
+run_job() {
+  launch a 1 "${TREE[@]}" sh -c ': >"up.$RANK"; exec toy polite'
   eventually 60 have 7 'up.*'
   eventually 60 eval '[[ $(grep -c ready a.out) -eq 7 ]]'
 }
