@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/str.h"
 
 /* X(name, another try may help, it is the way, short words for "waiting for ...") */
@@ -36,6 +37,19 @@ enum { REMOTE_TRIES = 5 };
 /* exit_code: of the command, -1 where a signal ended it. complaint: the end of its standard
  * error. */
 enum remote_failure remote_failure_of(int exit_code, struct str complaint);
+
+/* How a command has ended. */
+struct remote_end {
+    const char *program;
+    int exit_code, signo; /* -1 and the signal, or the code and 0 */
+    struct str complaint; /* the end of its standard error */
+    bool was_up;          /* its agent had begun to run */
+    bool is_group;        /* srun, mpirun: one command for all */
+};
+
+/* In *why, ERR_UNAVAILABLE, why there is no agent: the line that says most, and what would help
+ * where that is known. */
+void remote_failure_describe(const struct remote_end *end, struct err *why);
 
 /* Whether the way to the host failed, which from another machine may be open; else the host is
  * there, and what is wrong is on it. */

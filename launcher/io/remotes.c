@@ -161,52 +161,17 @@ static void fail(struct start *m, bool is_way)
     r->events.on_failed(r->events.ctx, first_unlinked(m), m->host, is_way, &m->why);
 }
 
-static bool has_letter(struct str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if ((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z')
-            return true;
-    return false;
-}
-
-/* ssh says most in its last line; srun and mpirun in the first, before what follows from it. */
-static struct str telling_line(const struct buf *text, bool is_first)
-{
-    struct str rest = {text->data ? text->data : "", text->len}, line, found = {"", 0};
-    while (str_split(&rest, '\n', &line)) {
-        line.n -= line.n && line.p[line.n - 1] == '\r';
-        if (!has_letter(line))
-            continue;
-        found = line;
-        if (is_first)
-            break;
-    }
-    return found;
-}
-
-static void describe_end(struct start *m, int status, bool was_up)
-{
-    struct str line = telling_line(&m->complaint, m->is_group);
-    const char *program = m->argv.words[0];
-    if (WIFSIGNALED(status))
-        err_set(&m->why, ERR_UNAVAILABLE, "%s ended by signal %d", program, WTERMSIG(status));
-    else if (WEXITSTATUS(status) == 127 && !was_up && !m->is_group)
-        err_set(&m->why, ERR_UNAVAILABLE,
-                "muster is not there, or not under this path (--remote-muster): %.*s",
-                STR_ARG(line));
-    else if (line.n)
-        err_set(&m->why, ERR_UNAVAILABLE, "%.*s", STR_ARG(line));
-    else
-        err_set(&m->why, ERR_UNAVAILABLE, "%s ended with %d and said nothing", program,
-                WEXITSTATUS(status));
-}
-
 static void arm(struct remotes *r);
 
-static enum remote_failure failure_of(const struct start *m, int status)
+static struct remote_end end_of(const struct start *m, int status)
 {
-    struct str words = {m->complaint.data ? m->complaint.data : "", m->complaint.len};
-    return remote_failure_of(WIFEXITED(status) ? WEXITSTATUS(status) : -1, words);
+    return (struct remote_end){
+        .program = m->argv.words[0],
+        .exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+        .signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+        .complaint = {m->complaint.data ? m->complaint.data : "", m->complaint.len},
+        .was_up = m->state == START_UP,
+        .is_group = m->is_group};
 }
 
 /* Whether it is tried once more. */
@@ -249,13 +214,14 @@ static void on_ended(void *ctx, int status)
     struct start *m = ctx;
     struct remotes *r = m->owner;
     bool was_login = m->state == START_LOGIN, was_up = m->state == START_UP;
-    enum remote_failure failure = failure_of(m, status);
+    const struct remote_end end = end_of(m, status);
+    enum remote_failure failure = remote_failure_of(end.exit_code, end.complaint);
     r->nlogins -= was_login;
     tell_process(m, false);
     if (r->is_closing && m->is_group)
         sweep(r);
     if (!m->is_told) {
-        describe_end(m, status, was_up);
+        remote_failure_describe(&end, &m->why);
         m->state = START_ENDED;
         if (!try_later(m, failure, was_up))
             fail(m, !was_up && remote_failure_is_way(failure));

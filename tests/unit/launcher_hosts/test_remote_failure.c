@@ -64,6 +64,66 @@ static void what_ssh_says(void **state)
     }
 }
 
+static void in_words(void **state)
+{
+    (void)state;
+    static const struct {
+        struct remote_end end;
+        const char *want;
+    } ends[] = {
+        {{"ssh",
+          255,
+          0,
+          {"banner\nssh: Connection refused\r\n",
+           sizeof "banner\nssh: Connection refused\r\n" - 1},
+          false,
+          false},
+         "ssh: Connection refused"},
+        {{"ssh",
+          255,
+          0,
+          {"root@n1: denied\n\n  ---\n", sizeof "root@n1: denied\n\n  ---\n" - 1},
+          false,
+          false},
+         "root@n1: denied"},
+        {{"srun",
+          1,
+          0,
+          {"srun: error: n3: down\nsrun: error: Aborting\n",
+           sizeof "srun: error: n3: down\nsrun: error: Aborting\n" - 1},
+          false,
+          true},
+         "srun: error: n3: down"},
+        {{"ssh",
+          127,
+          0,
+          {"sh: 1: exec: /m: not found\n", sizeof "sh: 1: exec: /m: not found\n" - 1},
+          false,
+          false},
+         "muster is not there, or not under this path (--remote-muster): "
+         "sh: 1: exec: /m: not found"},
+        {{"ssh",
+          127,
+          0,
+          {"sh: 1: worker: not found\n", sizeof "sh: 1: worker: not found\n" - 1},
+          true,
+          false},
+         "sh: 1: worker: not found"}, /* it was there */
+        {{"mpirun", 127, 0, {"mpirun: no\n", sizeof "mpirun: no\n" - 1}, false, true},
+         "mpirun: no"},
+        {{"ssh", -1, 9, {"words\n", sizeof "words\n" - 1}, false, false},
+         "ssh ended by signal 9"},
+        {{"./myssh", 3, 0, {" \n123\n", sizeof " \n123\n" - 1}, false, false},
+         "./myssh ended with 3 and said nothing"},
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        struct err why;
+        remote_failure_describe(&ends[i].end, &why);
+        assert_int_equal(why.code, ERR_UNAVAILABLE);
+        assert_string_equal(why.text, ends[i].want);
+    }
+}
+
 static void pauses(void **state)
 {
     (void)state;
@@ -84,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ssh_says),
+        cmocka_unit_test(in_words),
         cmocka_unit_test(pauses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
