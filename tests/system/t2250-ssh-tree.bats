@@ -11,6 +11,7 @@ setup() {
   begin_test
   script myssh <<'W'
 here=${0%/*}
+echo "$*" >>"$here/words"
 while [ "$1" != -- ]; do shift; done
 FROM=${STAND_IN_HOST-head} TO=$2
 echo "$FROM $TO" >>"$here/calls"
@@ -65,6 +66,15 @@ MARK=(sh -c ': >"started.$RANK"')
   run_muster run --ssh ./myssh --chdir there --ssh-tree 2 --hosts 'h[1-6]' -n 1 true
   expect_status 0
   [[ $(wc -l <calls) -eq 6 ]]
+}
+
+@test "user, port, address and --ssh-arg of a host go along, whoever starts it" {
+  echo 'h[1-4] user=ml port=2222' >hostfile
+  echo 'fd00::5 user=ml port=2222' >>hostfile
+  run_muster run --ssh "$SSH" --ssh-arg -F --ssh-arg 'my config' --ssh-tree 2 --hostfile hostfile -n 1 true
+  expect_status 0
+  [[ $(callers) == $'h1 2\nh4 1\nhead 2' ]]
+  [[ $(grep -c -- '^-F my config -T .* -p 2222 -l ml -- \(h[1-4]\|fd00::5\) ' words) -eq 5 ]]
 }
 
 @test "the secret is on no command line and in no environment, of no level" {
