@@ -46,14 +46,14 @@ void start_tree_ended(struct start_tree *t, uint32_t i);
  * try, itself: then the failure is no news. */
 bool start_tree_failed(struct start_tree *t, uint32_t i, bool is_own, bool is_way);
 
-/* Whether host i is below that one: whoever starts it, in between. */
+/* Whether host i is in the subtree of `above`, and another one. */
 bool start_tree_is_below(const struct start_tree *t, uint32_t i, uint32_t above);
 
 /* Whether the head has taken it over, or had it from the beginning. */
 bool start_tree_is_own(const struct start_tree *t, uint32_t i);
 
-/* The children that host i is to start, as it comes up: *count hosts from i + 1 on, its whole
- * subtree; 0 once the head has taken one of them over. */
+/* How many hosts, from i + 1 on, stand in the record of host i: all below it; none once the
+ * head has taken over its children. */
 uint32_t start_tree_below(const struct start_tree *t, uint32_t i);
 
 /* Takes the next host that the head is to start now; false = none. */
