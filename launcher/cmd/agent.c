@@ -70,14 +70,15 @@ static int read_record(int fd, struct boot_record *out, struct err *e)
     return rc;
 }
 
-/* To the head, over the command that has started us. That a head elsewhere is not on loopback
- * is no news. The reason begins with the address. */
-static void say_try(const struct addr *head, const struct err *why)
+/* To who has started us, over the same command. */
+static void say_status(const struct status_line *s)
 {
-    if (addr_is_loopback(head->host))
-        return;
-    printf("try %s\n", why->text);
+    struct buf text;
+    buf_init(&text, 0);
+    status_line_format(s, &text);
+    fputs(buf_str(&text), stdout);
     fflush(stdout);
+    buf_fini(&text);
 }
 
 /* One of many that a single command has started: what the engine says of us. */
@@ -106,8 +107,10 @@ static int run(const struct boot_record *boot, int lifeline)
                           .nheads = boot->naddresses,
                           .node = boot->node < 0 ? WIRE_NONE : (uint32_t)boot->node,
                           .task = WIRE_NONE,
-                          .on_try = lifeline < 0 ? NULL : say_try,
-                          .lifeline = lifeline};
+                          .on_status = lifeline < 0 ? NULL : say_status,
+                          .boot = boot,
+                          .lifeline = lifeline,
+                          .is_inner = boot->parent >= 0};
     if (boot->node < 0)
         see_engine(&agent);
     int status = driver_agent_run(&agent);

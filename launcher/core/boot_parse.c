@@ -137,7 +137,9 @@ enum boot_key {
     KEY_SECRET,
     KEY_ADDRESS,
     KEY_NODE,
+    KEY_PARENT,
     KEY_RADIX,
+    KEY_MUSTER,
     KEY_SSH,
     KEY_SSH_ARG,
     KEY_CHILD,
@@ -153,12 +155,23 @@ static const struct {
     [KEY_SECRET] = {"secret", false},
     [KEY_ADDRESS] = {"address", true},
     [KEY_NODE] = {"node", false},
+    [KEY_PARENT] = {"parent", false},
     [KEY_RADIX] = {"radix", false},
+    [KEY_MUSTER] = {"muster", false},
     [KEY_SSH] = {"ssh", false},
     [KEY_SSH_ARG] = {"ssh-arg", true},
     [KEY_CHILD] = {"child", true},
 };
 static_assert(sizeof keys / sizeof keys[0] == KEY_COUNT, "one row a key");
+
+static const char *read_node(struct str s, int64_t *out)
+{
+    uint64_t v;
+    if (str_parse_u64(s, 0, BOOT_NODES_MAX - 1, &v) != 0)
+        return "it is no number from 0 to 65535";
+    *out = (int64_t)v;
+    return NULL;
+}
 
 /* What is wrong with the value, NULL if nothing. */
 static const char *read_value(enum boot_key key, struct str s, struct boot_record *r)
@@ -175,15 +188,16 @@ static const char *read_value(enum boot_key key, struct str s, struct boot_recor
     case KEY_ADDRESS:
         return read_address(s, r);
     case KEY_NODE:
-        if (str_parse_u64(s, 0, BOOT_NODES_MAX - 1, &v) != 0)
-            return "it is no number from 0 to 65535";
-        r->node = (int64_t)v;
-        return NULL;
+        return read_node(s, &r->node);
+    case KEY_PARENT:
+        return read_node(s, &r->parent);
     case KEY_RADIX:
         if (str_parse_u64(s, 1, BOOT_NODES_MAX, &v) != 0)
             return "it is no number from 1 to 65536";
         r->radix = (uint32_t)v;
         return NULL;
+    case KEY_MUSTER:
+        return read_text(s, BOOT_VALUE_MAX, &r->muster);
     case KEY_SSH:
         return read_text(s, BOOT_VALUE_MAX, &r->ssh);
     case KEY_SSH_ARG:

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "launcher/core/host_name.h"
+#include "launcher/core/tree_shape.h"
 
 void boot_record_wipe(void *p, size_t n)
 {
@@ -15,7 +16,7 @@ void boot_record_wipe(void *p, size_t n)
 
 void boot_record_init(struct boot_record *r)
 {
-    *r = (struct boot_record){.node = BOOT_NODE_ANY};
+    *r = (struct boot_record){.node = BOOT_NODE_ANY, .parent = BOOT_NODE_ANY};
 }
 
 void boot_record_fini(struct boot_record *r)
@@ -31,6 +32,7 @@ void boot_record_fini(struct boot_record *r)
     free(r->addresses);
     free(r->ssh_args);
     free(r->children);
+    free(r->muster);
     free(r->ssh);
     free(r->job);
     boot_record_wipe(r, sizeof *r);
@@ -52,8 +54,9 @@ void boot_record_add_child(struct boot_record *r, uint32_t node, const char *use
 
 void boot_record_add_ssh_arg(struct boot_record *r, const char *word)
 {
-    array_grow(r->ssh_args, r->nssh_args, r->ssh_args_cap);
+    array_grow(r->ssh_args, r->nssh_args + 1, r->ssh_args_cap);
     r->ssh_args[r->nssh_args++] = mem_strdup(word);
+    r->ssh_args[r->nssh_args] = NULL;
 }
 
 static bool can_travel(struct str s, size_t max)
@@ -88,6 +91,7 @@ static int check_host(const char *host, const char *user, struct err *e)
 static int check_record(const struct boot_record *r, struct err *e)
 {
     if (check_value("job id", r->job, BOOT_JOB_MAX, e) != 0
+        || (r->muster && check_value("path of muster", r->muster, BOOT_VALUE_MAX, e) != 0)
         || (r->ssh && check_value("--ssh", r->ssh, BOOT_VALUE_MAX, e) != 0))
         return -1;
     for (size_t i = 0; i < r->nssh_args; i++)
@@ -118,7 +122,8 @@ static void add_host(struct buf *out, const char *host, uint16_t port)
 static size_t upper_bound(const struct boot_record *r)
 {
     enum { LINE = 64 }; /* key, numbers, punctuation */
-    size_t n = 8 * LINE + strlen(r->job) + (r->ssh ? strlen(r->ssh) : 0);
+    size_t n = 8 * LINE + strlen(r->job) + (r->ssh ? strlen(r->ssh) : 0)
+               + (r->muster ? strlen(r->muster) : 0);
     for (size_t i = 0; i < r->naddresses; i++)
         n += LINE + strlen(r->addresses[i].host);
     for (size_t i = 0; i < r->nssh_args; i++)
@@ -131,8 +136,12 @@ static size_t upper_bound(const struct boot_record *r)
 
 static void add_tree(const struct boot_record *r, struct buf *out)
 {
+    if (r->parent != BOOT_NODE_ANY)
+        buf_addf(out, "parent=%lld\n", (long long)r->parent);
     if (r->radix)
         buf_addf(out, "radix=%u\n", r->radix);
+    if (r->muster)
+        buf_addf(out, "muster=%s\n", r->muster);
     if (r->ssh)
         buf_addf(out, "ssh=%s\n", r->ssh);
     for (size_t i = 0; i < r->nssh_args; i++)
@@ -171,13 +180,34 @@ int boot_record_encode(const struct boot_record *r, struct buf *out, struct err 
     return 0;
 }
 
-size_t boot_record_group(size_t n, size_t radix, size_t i, size_t *first, size_t *count)
+uint32_t boot_record_nchildren(const struct boot_record *r)
 {
-    size_t groups = n < radix ? n : radix;
-    *first = *count = 0;
-    if (i < groups) {
-        *first = i * (n / groups) + (i < n % groups ? i : n % groups);
-        *count = n / groups + (i < n % groups);
-    }
-    return groups;
+    if (!r->nchildren || !r->radix || r->node < 0 || !r->muster)
+        return 0;
+    return tree_shape_runs((uint32_t)r->nchildren, r->radix);
+}
+
+const struct boot_child *boot_record_child(const struct boot_record *r, uint32_t i)
+{
+    return &r->children[tree_shape_run((uint32_t)r->nchildren, r->radix, i).first];
+}
+
+void boot_record_for_child(const struct boot_record *r, uint32_t i, struct boot_record *out)
+{
+    struct tree_run run = tree_shape_run((uint32_t)r->nchildren, r->radix, i);
+    const struct boot_child *first = r->children + run.first;
+    boot_record_init(out);
+    out->job = mem_strdup(r->job);
+    memcpy(out->secret, r->secret, sizeof out->secret);
+    for (size_t k = 0; k < r->naddresses; k++)
+        boot_record_add_address(out, r->addresses[k].host, r->addresses[k].port);
+    out->node = first->node;
+    out->parent = r->node;
+    out->radix = r->radix;
+    out->muster = mem_strdup(r->muster);
+    out->ssh = mem_strdup(r->ssh);
+    for (size_t k = 0; k < r->nssh_args; k++)
+        boot_record_add_ssh_arg(out, r->ssh_args[k]);
+    for (const struct boot_child *c = first + 1; c < first + run.count; c++)
+        boot_record_add_child(out, c->node, c->user, c->host, c->port);
 }

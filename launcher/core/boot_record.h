@@ -9,7 +9,14 @@
  *   secret=64 hexadecimal digits
  *   address=HOST:PORT        one or more, in the order in which to try; IPv6 in brackets
  *   node=N                   absent: any
- *   radix=N  ssh=PROGRAM  ssh-arg=WORD  child=N [USER@]HOST[:PORT]     for the tree
+ *   parent=N                 the node that starts this one; absent: the head
+ *   radix=N                  whom it starts itself: see boot_record_for_child
+ *   muster=PATH              its path on all hosts
+ *   ssh=PROGRAM              absent: ssh
+ *   ssh-arg=WORD             in this order
+ *   child=N [USER@]HOST[:PORT]   everybody below it, in the order of the tree
+ *
+ * tree_shape.h says who starts whom; without children there is nothing behind `parent`.
  */
 #ifndef MUSTER_LAUNCHER_CORE_BOOT_RECORD_H
 #define MUSTER_LAUNCHER_CORE_BOOT_RECORD_H
@@ -50,10 +57,10 @@ struct boot_record {
     uint8_t secret[BOOT_SECRET_SIZE];
     struct boot_address *addresses;
     size_t naddresses, addresses_cap;
-    int64_t node;   /* or BOOT_NODE_ANY */
-    uint32_t radix; /* how many children an agent starts itself; 0 = not given */
-    char *ssh;      /* NULL = not given */
-    char **ssh_args;
+    int64_t node, parent; /* or BOOT_NODE_ANY */
+    uint32_t radix;       /* how many children an agent starts itself; 0 = not given */
+    char *muster, *ssh;   /* NULL = not given */
+    char **ssh_args;      /* NULL-terminated, unless there are none */
     size_t nssh_args, ssh_args_cap;
     struct boot_child *children;
     size_t nchildren, children_cap;
@@ -79,9 +86,15 @@ int boot_record_encode(const struct boot_record *r, struct buf *out, struct err 
 /* Overwrites memory that held a secret, in a way that no compiler leaves out. */
 void boot_record_wipe(void *p, size_t n);
 
-/* Of n hosts below an agent that starts at most radix of them: the i-th group is hosts
- * [*first, *first + *count). Its first host is started by the agent and given the others as its
- * children. Returns the number of groups. */
-size_t boot_record_group(size_t n, size_t radix, size_t i, size_t *first, size_t *count);
+/* How many children the agent of this record starts itself; 0 without children, or if it lacks
+ * radix, its own node or the path. */
+uint32_t boot_record_nchildren(const struct boot_record *r);
+
+/* The i-th of them (i below that). */
+const struct boot_child *boot_record_child(const struct boot_record *r, uint32_t i);
+
+/* The record that the i-th of them is given: the same, but for whom it is and whom it starts.
+ * *out is initialised here, and the caller's. */
+void boot_record_for_child(const struct boot_record *r, uint32_t i, struct boot_record *out);
 
 #endif

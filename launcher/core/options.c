@@ -9,6 +9,7 @@
 #include "launcher/core/option_row.h"
 #include "launcher/core/option_value.h"
 #include "launcher/core/restart.h"
+#include "launcher/core/tree_shape.h"
 
 static const struct option_row rows[] = {
 #define X(id, name, letter, has_env, pet, type, member, metavar, help)                         \
@@ -204,6 +205,7 @@ void options_init(struct options *opt)
         .nnodes_min = 1,
         .nnodes_max = 1,
         .node_rank = NODE_RANK_NOT_GIVEN,
+        .ssh_tree = TREE_ABOVE,
         .join_timeout_ms = 600000,
         .last_call_ms = 30000,
         .beat_ms = 2000,

@@ -172,6 +172,12 @@ enum option_type {
       "what starts muster on another host, called as ssh is (default: ssh)")                   \
     X(SSH_ARG, "ssh-arg", 0, false, NULL, LIST, ssh_args, "WORD",                              \
       "one more word for it, before muster's own; may be repeated")                            \
+    X(SSH_TREE, "ssh-tree", 0, true, NULL, COUNT, ssh_tree, "N",                               \
+      "above N hosts, hosts that have been reached start further ones: nobody more than N, "   \
+      "at "                                                                                    \
+      "most 32 (default: above 64 hosts)")                                                     \
+    X(SSH_FLAT, "ssh-flat", 0, true, NULL, FLAG, ssh_flat, NULL,                               \
+      "this host starts muster on all others itself, however many they are")                   \
     X(REMOTE_MUSTER, "remote-muster", 0, true, NULL, TEXT, remote_muster, "PATH",              \
       "where muster is on the other hosts (default: the same path as here)")                   \
     X(FORWARD, "forward", 'x', false, NULL, LIST, forward, "NAME[=VALUE]",                     \
@@ -299,6 +305,8 @@ struct options {
     const char *hostfile, *hosts, *include, *exclude; /* NULL = not given; likewise below */
     const char *ssh, *remote_muster, *env_file, *chdir, *interface;
     struct text_list ssh_args, forward;
+    uint32_t ssh_tree; /* above so many hosts */
+    bool ssh_flat;
     uint32_t nnodes_min, nnodes_max;
     int32_t node_rank;        /* below 0: not given, or NODE_RANK_AUTO */
     enum engine_start engine; /* as asked for */

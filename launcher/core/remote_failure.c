@@ -11,10 +11,10 @@ enum {
 };
 
 static const struct {
-    bool may_pass;
+    bool may_pass, is_way;
     const char *words;
 } table[] = {
-#define X(name, may_pass, words) [REMOTE_FAILURE_##name] = {may_pass, words},
+#define X(name, may_pass, is_way, words) [REMOTE_FAILURE_##name] = {may_pass, is_way, words},
     REMOTE_FAILURES(X)
 #undef X
 };
@@ -60,7 +60,51 @@ enum remote_failure remote_failure_of(int exit_code, struct str complaint)
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         if (contains(complaint, said[i].words))
             return said[i].failure;
-    return REMOTE_FAILURE_OTHER;
+    return REMOTE_FAILURE_SSH;
+}
+
+static bool has_letter(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z')
+            return true;
+    return false;
+}
+
+/* ssh says most in its last line; srun and mpirun in the first, before what follows from it. */
+static struct str telling_line(struct str rest, bool is_first)
+{
+    struct str line, found = {"", 0};
+    while (str_split(&rest, '\n', &line)) {
+        line.n -= line.n && line.p[line.n - 1] == '\r';
+        if (!has_letter(line))
+            continue;
+        found = line;
+        if (is_first)
+            break;
+    }
+    return found;
+}
+
+void remote_failure_describe(const struct remote_end *end, struct err *why)
+{
+    struct str line = telling_line(end->complaint, end->is_group);
+    if (end->signo)
+        err_set(why, ERR_UNAVAILABLE, "%s ended by signal %d", end->program, end->signo);
+    else if (end->exit_code == NOT_FOUND && !end->was_up && !end->is_group)
+        err_set(why, ERR_UNAVAILABLE,
+                "muster is not there, or not under this path (--remote-muster): %.*s",
+                STR_ARG(line));
+    else if (line.n)
+        err_set(why, ERR_UNAVAILABLE, "%.*s", STR_ARG(line));
+    else
+        err_set(why, ERR_UNAVAILABLE, "%s ended with %d and said nothing", end->program,
+                end->exit_code);
+}
+
+bool remote_failure_is_way(enum remote_failure failure)
+{
+    return table[failure].is_way;
 }
 
 bool remote_failure_may_pass(enum remote_failure failure)

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "launcher/core/boot_record.h"
 #include "launcher/core/hostfile.h"
+#include "launcher/core/tree_shape.h"
 #include "launcher/io/spawn.h"
 
 /* ---- before anything runs ---- */
@@ -23,12 +23,18 @@ static bool is_here(const struct agents *a, const struct host *host)
                && !a->opt->ssh);
 }
 
-static bool needs_ssh(const struct agents *a)
+static void find_far(struct agents *a)
 {
-    for (size_t i = 0; i < a->hosts->n; i++)
+    a->far = mem_alloc(a->hosts->n, sizeof *a->far);
+    for (uint32_t i = 0; i < a->hosts->n; i++)
         if (!is_here(a, &a->hosts->hosts[i]))
-            return true;
-    return false;
+            a->far[a->nfar++] = i;
+    a->radix = tree_shape_radix(a->nfar, a->opt->ssh_flat ? 0 : a->opt->ssh_tree);
+    if (!a->opt->ssh)
+        return;
+    bool is_relative = a->opt->ssh[0] != '/' && strchr(a->opt->ssh, '/');
+    a->ssh =
+        is_relative ? mem_printf("%s/%s", a->start_dir, a->opt->ssh) : mem_strdup(a->opt->ssh);
 }
 
 static bool has_program(const char *name)
@@ -82,7 +88,13 @@ static bool is_hydra(void)
     return !has_program("mpirun") && has_program("mpiexec.hydra");
 }
 
-int agents_check(const struct agents *a, struct err *e)
+static int check_far(struct agents *a, struct err *e)
+{
+    find_far(a);
+    return a->nfar ? check_program(a->opt->ssh ? a->opt->ssh : "ssh", e) : 0;
+}
+
+int agents_check(struct agents *a, struct err *e)
 {
     switch (a->found->launch) {
     case START_SLURM:
@@ -92,7 +104,7 @@ int agents_check(const struct agents *a, struct err *e)
                    ? -1
                    : check_program(is_hydra() ? "mpiexec.hydra" : "mpirun", e);
     case START_SSH:
-        return needs_ssh(a) ? check_program(a->opt->ssh ? a->opt->ssh : "ssh", e) : 0;
+        return check_far(a, e);
     case START_AUTO:
     case START_LOCAL:
     case START_MANUAL:
@@ -104,17 +116,38 @@ int agents_check(const struct agents *a, struct err *e)
 
 /* ---- the record ---- */
 
-/* Appends it; the caller wipes out. */
-static int encode_boot(const struct agents *a, int64_t node, uint16_t port, struct buf *out,
-                       struct err *e)
+static const char *remote_path(const struct agents *a)
+{
+    return a->opt->remote_muster ? a->opt->remote_muster : a->self;
+}
+
+static void add_children(const struct agents *a, uint32_t place, uint32_t below,
+                         struct boot_record *boot)
+{
+    boot->radix = a->radix;
+    boot->muster = mem_strdup(remote_path(a));
+    boot->ssh = mem_strdup(a->ssh);
+    for (uint32_t i = 0; i < a->opt->ssh_args.n; i++)
+        boot_record_add_ssh_arg(boot, a->opt->ssh_args.items[i]);
+    for (uint32_t i = place + 1; i <= place + below; i++) {
+        const struct host *host = &a->hosts->hosts[a->far[i]];
+        boot_record_add_child(boot, a->far[i], host->user, host->name, host->port);
+    }
+}
+
+int agents_boot(const struct agents *a, uint32_t node, uint32_t below, struct buf *out,
+                struct err *e)
 {
     struct boot_record boot;
     boot_record_init(&boot);
     boot.job = mem_strdup(a->opt->job_id);
-    boot.node = node;
+    if (a->found->launch == START_SSH)
+        boot.node = node;
     memcpy(boot.secret, a->secret, sizeof boot.secret);
     for (size_t i = 0; i < a->nheads; i++)
-        boot_record_add_address(&boot, a->heads[i].host, port);
+        boot_record_add_address(&boot, a->heads[i].host, a->port);
+    if (below)
+        add_children(a, agents_find_far(a, node), below, &boot);
     int rc = boot_record_encode(&boot, out, e);
     boot_record_fini(&boot);
     return rc;
@@ -127,38 +160,22 @@ static void wipe(struct buf *text)
     buf_fini(text);
 }
 
-static int make_token(char token[REMOTE_TOKEN_DIGITS + 1], struct err *e)
-{
-    unsigned char random[REMOTE_TOKEN_DIGITS / 2];
-    if (getrandom(random, sizeof random, 0) < 0)
-        return err_sys(e, errno, "getrandom");
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(token + 2 * i, 3, "%02x", random[i]);
-    return 0;
-}
-
-static const char *remote_path(const struct agents *a)
-{
-    return a->opt->remote_muster ? a->opt->remote_muster : a->self;
-}
-
-/* Adds a command that reads its record from standard input. */
-static int add_booted(const struct agents *a, struct remote_command *command, int64_t node,
-                      uint16_t port, struct remotes *r, struct err *e)
+/* Whether records can be made at all, before anything runs. */
+static int check_boot(const struct agents *a, struct err *e)
 {
     struct buf text;
+    uint32_t below = a->radix ? a->nfar - 1 : 0;
     buf_init(&text, 0);
-    int rc = encode_boot(a, node, port, &text, e);
-    command->boot = (struct str){text.data, text.len};
-    if (rc == 0)
-        remotes_add(r, command);
+    int rc = agents_boot(a, below ? a->far[0] : 0, below, &text, e);
     wipe(&text);
+    if (rc < 0 && below)
+        err_wrap(e, "hosts that start others (--ssh-flat needs none)");
     return rc;
 }
 
 /* ---- ssh ---- */
 
-static int local_argv(const struct agents *a, const char *token, struct argv *out)
+static void local_argv(const struct agents *a, const char *token, struct argv *out)
 {
     out->n = 3;
     out->cap = 4;
@@ -166,15 +183,39 @@ static int local_argv(const struct agents *a, const char *token, struct argv *ou
     out->words[0] = mem_strdup(a->self);
     out->words[1] = mem_strdup("agent");
     out->words[2] = mem_printf("--boot=%s", token);
+}
+
+/* Of our own machine: without ssh. */
+static int add_here(const struct agents *a, uint32_t node, struct remotes *r, struct err *e)
+{
+    char token[REMOTE_TOKEN_DIGITS + 1];
+    struct argv argv = {0};
+    if (remotes_token(token, e) < 0)
+        return -1;
+    local_argv(a, token, &argv);
+    const struct remote_command command = {.host = a->hosts->hosts[node].name,
+                                           .node = node,
+                                           .nnodes = 1,
+                                           .argv = &argv,
+                                           .token = token};
+    remotes_add(r, &command);
     return 0;
 }
 
-static int add_host(const struct agents *a, uint32_t node, uint16_t port, struct remotes *r,
-                    struct err *e)
+static int add_all_here(const struct agents *a, struct remotes *r, struct err *e)
 {
-    const struct host *host = &a->hosts->hosts[node];
+    for (uint32_t i = 0; i < a->hosts->n; i++)
+        if (agents_find_far(a, i) >= a->nfar && add_here(a, i, r, e) < 0)
+            return -1;
+    return 0;
+}
+
+int agents_add_far(const struct agents *a, uint32_t i, struct remotes *r, struct err *e)
+{
+    const struct host *host = &a->hosts->hosts[a->far[i]];
     char token[REMOTE_TOKEN_DIGITS + 1];
-    if (make_token(token, e) < 0)
+    struct argv argv = {0};
+    if (remotes_token(token, e) < 0)
         return -1;
     const struct remote_ssh ssh = {.ssh = a->opt->ssh,
                                    .args = a->opt->ssh_args.items,
@@ -183,15 +224,29 @@ static int add_host(const struct agents *a, uint32_t node, uint16_t port, struct
                                    .host = host->name,
                                    .muster = remote_path(a),
                                    .token = token};
-    struct argv argv = {0};
-    bool is_local = is_here(a, host);
-    if ((is_local ? local_argv(a, token, &argv) : remote_ssh_argv(&ssh, &argv, e)) < 0)
+    if (remote_ssh_argv(&ssh, &argv, e) < 0)
         return err_wrap(e, "%s", host->name);
-    struct remote_command command = {
-        .host = host->name, .nnodes = 1, .argv = &argv, .token = token, .is_again = !is_local};
-    int rc = add_booted(a, &command, node, port, r, e);
-    argv_fini(&argv);
-    return rc;
+    const struct remote_command command = {.host = host->name,
+                                           .node = a->far[i],
+                                           .nnodes = 1,
+                                           .argv = &argv,
+                                           .token = token,
+                                           .is_again = true};
+    remotes_add(r, &command);
+    return 0;
+}
+
+uint32_t agents_find_far(const struct agents *a, uint32_t node)
+{
+    uint32_t low = 0, high = a->nfar;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (a->far[middle] < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < a->nfar && a->far[low] == node ? low : UINT32_MAX;
 }
 
 /* ---- srun ---- */
@@ -202,13 +257,13 @@ static void join_names(const struct agents *a, struct buf *out)
         buf_addf(out, "%s%s", i ? "," : "", a->hosts->hosts[i].name);
 }
 
-static int add_step(const struct agents *a, uint16_t port, struct remotes *r, struct err *e)
+static int add_step(const struct agents *a, struct remotes *r, struct err *e)
 {
     char token[REMOTE_TOKEN_DIGITS + 1];
     struct buf names;
     struct argv argv = {0};
     int64_t gpus = a->found->view.gpus_on_node;
-    if (make_token(token, e) < 0)
+    if (remotes_token(token, e) < 0)
         return -1;
     buf_init(&names, 0);
     join_names(a, &names);
@@ -225,7 +280,7 @@ static int add_step(const struct agents *a, uint16_t port, struct remotes *r, st
                                      .is_group = true,
                                      .hidden = remote_srun_hidden()};
     if (rc == 0)
-        rc = add_booted(a, &command, BOOT_NODE_ANY, port, r, e);
+        remotes_add(r, &command);
     argv_fini(&argv);
     buf_fini(&names);
     return rc;
@@ -245,11 +300,11 @@ static int write_all(int fd, const struct buf *text)
 }
 
 /* Not durable, but whole before anybody is told its name. */
-static int write_boot_file(struct agents *a, uint16_t port, struct err *e)
+static int write_boot_file(struct agents *a, struct err *e)
 {
     struct buf text;
     buf_init(&text, 0);
-    int rc = encode_boot(a, BOOT_NODE_ANY, port, &text, e);
+    int rc = agents_boot(a, 0, 0, &text, e);
     if (rc == 0) {
         a->boot_file = mem_printf("%s/.muster-boot-XXXXXX", a->dir);
         int fd = mkstemp(a->boot_file); /* mode 0600 */
@@ -272,11 +327,11 @@ static int write_boot_file(struct agents *a, uint16_t port, struct err *e)
     return rc;
 }
 
-static int add_mpi(struct agents *a, uint16_t port, struct remotes *r, struct err *e)
+static int add_mpi(struct agents *a, struct remotes *r, struct err *e)
 {
     struct buf names;
     struct argv argv = {0};
-    if (write_boot_file(a, port, e) < 0)
+    if (write_boot_file(a, e) < 0)
         return -1;
     buf_init(&names, 0);
     join_names(a, &names);
@@ -299,14 +354,14 @@ static int add_mpi(struct agents *a, uint16_t port, struct remotes *r, struct er
 
 int agents_add(struct agents *a, uint16_t port, struct remotes *r, struct err *e)
 {
+    a->port = port;
+    if (check_boot(a, e) < 0)
+        return -1;
     if (a->found->launch == START_SLURM)
-        return add_step(a, port, r, e);
+        return add_step(a, r, e);
     if (a->found->launch == START_MPI)
-        return add_mpi(a, port, r, e);
-    for (uint32_t i = 0; i < a->hosts->n; i++)
-        if (add_host(a, i, port, r, e) < 0)
-            return -1;
-    return 0;
+        return add_mpi(a, r, e);
+    return add_all_here(a, r, e);
 }
 
 void agents_forget(struct agents *a)
@@ -315,4 +370,11 @@ void agents_forget(struct agents *a)
         unlink(a->boot_file);
     free(a->boot_file);
     a->boot_file = NULL;
+}
+
+void agents_fini(struct agents *a)
+{
+    agents_forget(a);
+    free(a->far);
+    free(a->ssh);
 }

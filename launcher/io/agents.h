@@ -1,8 +1,9 @@
 /* agents.h - which commands start the agents of a job: ssh or our own program for each host,
  * one srun or mpirun for all of them; and the boot record that they get.
  *
- * Owns the tokens and, for mpirun, the file with the record: of mode 0600, in the job's working
- * directory, which all hosts have. Running the commands is remotes'; the list is spread's.
+ * Owns which hosts are reached by ssh (the others are this machine) and, for mpirun, the file
+ * with the record: of mode 0600, in the job's working directory, which all hosts have. Running
+ * the commands is remotes'; the list is spread's; who starts whom decides start_tree.h.
  */
 #ifndef MUSTER_LAUNCHER_IO_AGENTS_H
 #define MUSTER_LAUNCHER_IO_AGENTS_H
@@ -19,7 +20,7 @@ struct engine_found {
     struct engine_view view;
 };
 
-/* Everything is borrowed, but the name of the file. */
+/* Everything down to `host` is borrowed. */
 struct agents {
     const struct options *opt;
     const struct engine_found *found;
@@ -29,18 +30,36 @@ struct agents {
     const unsigned char *secret; /* LINK_SECRET_SIZE bytes */
     const struct netif_list *netifs;
     const char *self, *dir; /* our program; the working directory */
+    const char *start_dir;  /* the one that muster was started in */
     const char *host;       /* our own name */
+    uint16_t port;          /* where agents look for the head; from agents_add on */
     char *boot_file;        /* NULL = none, or gone */
+    uint32_t *far;          /* the hosts that ssh reaches, in their order; of --engine ssh */
+    uint32_t nfar, radix;   /* of their tree, 0 = the head starts all */
+    char *ssh;              /* --ssh as other hosts understand it; NULL = ssh */
 };
 
-/* What would keep the commands from working, as far as it can be told before they run. 0, or -1
- * with ERR_NOT_FOUND (no such program), ERR_USAGE (hosts that are not in the allocation, words
- * that the engine does not take). */
-int agents_check(const struct agents *a, struct err *e);
+void agents_fini(struct agents *a);
 
-/* Adds the commands, in the order of the hosts; agents will look for the head at this port. 0,
- * or -1 with ERR_USAGE or ERR_SYSTEM, and then not all were added. */
+/* Finds what is far, and what would keep the commands from working, as far as it can be told
+ * before they run. Once. 0, or -1 with ERR_NOT_FOUND (no such program), ERR_USAGE (hosts that
+ * are not in the allocation, words that the engine does not take). */
+int agents_check(struct agents *a, struct err *e);
+
+/* Adds the commands but those by ssh; agents will look for the head at this port. 0, or -1 with
+ * ERR_USAGE or ERR_SYSTEM, and then not all were added. */
 int agents_add(struct agents *a, uint16_t port, struct remotes *r, struct err *e);
+
+/* Adds the command for far host i; likewise. */
+int agents_add_far(const struct agents *a, uint32_t i, struct remotes *r, struct err *e);
+
+/* Which far host this node is; nfar or more: none. */
+uint32_t agents_find_far(const struct agents *a, uint32_t node);
+
+/* Appends the boot record of the command that begins with this node; far hosts also start the
+ * `below` ones that follow them. The caller wipes out. 0, or -1 with ERR_USAGE. */
+int agents_boot(const struct agents *a, uint32_t node, uint32_t below, struct buf *out,
+                struct err *e);
 
 /* All agents have read their record, or none will any more: removes its file. May be called
  * again. */

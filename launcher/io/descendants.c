@@ -77,21 +77,27 @@ static void own_children(struct pids *out)
 struct descendants {
     pid_t session;
     struct pids strangers; /* children that we were started with */
+    struct pids kept;      /* of others in this process, who collect them */
 };
 
-static bool is_stranger(const struct descendants *d, pid_t pid)
+static bool is_among(const struct pids *p, pid_t pid)
 {
-    for (size_t i = 0; i < d->strangers.len; i++)
-        if (d->strangers.items[i] == pid)
+    for (size_t i = 0; i < p->len; i++)
+        if (p->items[i] == pid)
             return true;
     return false;
 }
 
-static void forget_stranger(struct descendants *d, pid_t pid)
+static bool is_stranger(const struct descendants *d, pid_t pid)
 {
-    for (size_t i = 0; i < d->strangers.len; i++)
-        if (d->strangers.items[i] == pid)
-            d->strangers.items[i] = d->strangers.items[--d->strangers.len];
+    return is_among(&d->strangers, pid) || is_among(&d->kept, pid);
+}
+
+static void forget(struct pids *p, pid_t pid)
+{
+    for (size_t i = 0; i < p->len; i++)
+        if (p->items[i] == pid)
+            p->items[i] = p->items[--p->len];
 }
 
 struct descendants *descendants_adopt(void)
@@ -108,11 +114,23 @@ void descendants_except(struct descendants *d, pid_t pid)
     pids_add(&d->strangers, pid);
 }
 
+void descendants_keep(struct descendants *d, pid_t pid)
+{
+    forget(&d->strangers, pid);
+    pids_add(&d->kept, pid);
+}
+
+void descendants_release(struct descendants *d, pid_t pid)
+{
+    forget(&d->kept, pid);
+}
+
 void descendants_free(struct descendants *d)
 {
     if (!d)
         return;
     free(d->strangers.items);
+    free(d->kept.items);
     free(d);
 }
 
@@ -193,8 +211,8 @@ void descendants_collect(struct descendants *d, bool (*is_known)(void *ctx, pid_
     struct pids direct = {0};
     own_children(&direct);
     for (size_t i = 0; i < direct.len; i++)
-        if (!is_known(ctx, direct.items[i])
+        if (!is_known(ctx, direct.items[i]) && !is_among(&d->kept, direct.items[i])
             && waitpid(direct.items[i], NULL, WNOHANG) == direct.items[i])
-            forget_stranger(d, direct.items[i]);
+            forget(&d->strangers, direct.items[i]);
     free(direct.items);
 }

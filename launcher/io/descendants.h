@@ -21,6 +21,11 @@ struct descendants *descendants_adopt(void);
 /* A child that muster started for itself: it is left alone too, until it has ended. */
 void descendants_except(struct descendants *d, pid_t pid);
 
+/* A child that muster started for itself and whose end it waits for by itself: it is left alone
+ * and never collected, until it is released. */
+void descendants_keep(struct descendants *d, pid_t pid);
+void descendants_release(struct descendants *d, pid_t pid);
+
 void descendants_free(struct descendants *d);
 
 /* Collects zombies among our direct children for which is_known says no; those it knows are

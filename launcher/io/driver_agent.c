@@ -17,6 +17,7 @@
 #include "launcher/io/pump.h"
 #include "launcher/io/say.h"
 #include "launcher/io/signals.h"
+#include "launcher/io/subtree.h"
 
 /* The link opens, then the node machine begins; it ends by the head's BYE or because the link
  * is lost, whatever comes first; then everything is closed. */
@@ -42,6 +43,7 @@ struct driver_agent {
     struct agent_input *input; /* its standard input; NULL = it has none for us */
     bool reads_input;          /* some worker does */
     uv_poll_t lifeline;
+    struct subtree *subtree; /* those that it has started; NULL = none */
     int status;
     char *words;    /* the head's, about the end; NULL = none */
     bool has_hello; /* the head knows what this node is called */
@@ -68,6 +70,8 @@ static void close_all(struct driver_agent *d)
     d->input = NULL;
     if (d->link)
         link_finish(d->link);
+    subtree_close(d->subtree);
+    d->subtree = NULL;
     if (d->lifeline.data)
         uv_close((uv_handle_t *)&d->lifeline, NULL);
     signals_close(&d->signals);
@@ -116,6 +120,43 @@ static void on_signal(void *ctx, int signo)
         end_with(d, 128 + signo);
         close_all(d);
     }
+}
+
+/* ---- those that it starts ---- */
+
+static void tell(const struct driver_agent *d, enum status_kind kind, const char *text)
+{
+    const struct status_line s = {kind, 0, text};
+    if (d->agent->on_status)
+        d->agent->on_status(&s);
+}
+
+static void on_below_status(void *ctx, const struct status_line *s)
+{
+    const struct driver_agent *d = ctx;
+    if (d->agent->on_status)
+        d->agent->on_status(s);
+}
+
+static void on_below_process(void *ctx, pid_t pid, bool is_running)
+{
+    const struct driver_agent *d = ctx;
+    if (d->node && is_running)
+        driver_node_keep(d->node, pid);
+    else if (d->node)
+        driver_node_release(d->node, pid);
+}
+
+static void keep_process(void *ctx, pid_t pid)
+{
+    on_below_process(ctx, pid, true);
+}
+
+static void start_subtree(struct driver_agent *d)
+{
+    const struct subtree_events events = {d, on_below_status, on_below_process};
+    if (d->agent->boot)
+        d->subtree = subtree_start(&d->loop, d->agent->boot, &d->nofile, &events);
 }
 
 /* ---- the beginning of the node ---- */
@@ -190,6 +231,8 @@ static void begin(struct driver_agent *d, int64_t node_rank, uint32_t nnodes)
             log_warn("stdin", "%s", e.text);
     }
     d->node = driver_node_new(&d->loop, &d->pump, d->opt, d->facts, &place, &d->nofile, &up);
+    if (d->subtree)
+        subtree_each_process(d->subtree, keep_process, d);
 }
 
 static void say_who(struct driver_agent *d)
@@ -231,6 +274,7 @@ static void on_setup(struct driver_agent *d, const struct wire_setup *setup)
     if (d->opt) /* once is enough */
         return;
     if (take_setup(d, setup, &e) == 0) {
+        tell(d, STATUS_LINKED, "");
         begin(d, setup->node, 0);
         return;
     }
@@ -293,7 +337,8 @@ static void on_closed(void *ctx, struct link *link, const struct err *why)
 
 /* ---- life ---- */
 
-/* The command that started this node has ended, with the head behind it. */
+/* The command that started this node has ended, with the head behind it; or with another node,
+ * whose end is not ours. */
 static void on_lifeline(uv_poll_t *poll, int status, int events)
 {
     struct driver_agent *d = poll->data;
@@ -303,7 +348,7 @@ static void on_lifeline(uv_poll_t *poll, int status, int events)
     if (read(d->agent->lifeline, &byte, 1) > 0)
         return;
     uv_poll_stop(poll);
-    if (d->link)
+    if (d->link && !(d->agent->is_inner && d->opt))
         link_close(d->link);
 }
 
@@ -325,8 +370,8 @@ static void on_try(void *ctx, struct link *link, size_t candidate, const struct 
 {
     const struct driver_agent *d = ctx;
     (void)link;
-    if (d->agent->on_try)
-        d->agent->on_try(&d->agent->heads[candidate], why);
+    if (!addr_is_loopback(d->agent->heads[candidate].host)) /* of a head elsewhere no news */
+        tell(d, STATUS_TRY, why->text);
 }
 
 static struct link *dial(struct driver_agent *d, struct err *e)
@@ -354,6 +399,7 @@ static void run(struct driver_agent *d)
         d->lifeline.data = d;
         uv_poll_start(&d->lifeline, UV_READABLE, on_lifeline);
     }
+    start_subtree(d);
     d->link = dial(d, &e);
     if (!d->link) {
         log_error("link", "%s", e.text);

@@ -4,8 +4,10 @@
 #ifndef MUSTER_LAUNCHER_IO_DRIVER_AGENT_H
 #define MUSTER_LAUNCHER_IO_DRIVER_AGENT_H
 
+#include "launcher/core/boot_record.h"
 #include "launcher/core/facts.h"
 #include "launcher/core/options.h"
+#include "launcher/core/status_line.h"
 #include "rendezvous/link.h"
 
 /* Everything is borrowed. */
@@ -15,9 +17,11 @@ struct agent {
     uint32_t node;             /* then: its place in the list of hosts, or WIRE_NONE */
     uint32_t task;             /* else: its number among the engine's tasks, or WIRE_NONE */
     const char *name;          /* and what the engine calls it; NULL = nothing */
-    /* then, too: a try to reach the head at this address failed; NULL = nobody asks */
-    void (*on_try)(const struct addr *head, const struct err *why);
-    int lifeline; /* a descriptor whose end means that the head is gone; -1 = none */
+    /* then, too: what becomes of it and of those that it starts; NULL = nobody asks */
+    void (*on_status)(const struct status_line *s);
+    const struct boot_record *boot; /* whom it starts; NULL = nobody */
+    int lifeline;  /* a descriptor whose end means that who started us is gone; -1 = none */
+    bool is_inner; /* that was another agent: once there is a link, its end means nothing */
     const struct link_key *key;
     const struct addr *heads; /* where the head may be, in order of preference */
     size_t nheads;

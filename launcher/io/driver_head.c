@@ -38,6 +38,7 @@ struct driver_head {
     struct events *events;     /* NULL = nobody asked */
     struct driver_node *local; /* the node of this process: link 0; NULL = all are elsewhere */
     struct head_remotes *remotes; /* who starts those; NULL = they come by themselves */
+    struct head_remotes *closed;  /* the same once it is closed: events point into it */
     struct remote_output *output; /* of those; NULL likewise */
     struct head_input *input;     /* for those; NULL likewise */
     const struct options *opt;
@@ -261,6 +262,7 @@ static void all_closed(struct driver_head *d)
     if (d->remotes)
         head_remotes_close(d->remotes);
     head_input_close(d->input);
+    d->closed = d->remotes;
     d->remotes = NULL;
     if (d->links)
         head_links_close(d->links);
@@ -528,6 +530,7 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     admission_end(d->admission);
     buf_fini(&d->words);
     head_input_free(d->input);
+    head_remotes_free(d->closed);
     free(d);
     return 0;
 }

@@ -222,6 +222,16 @@ void driver_node_child_signal(struct driver_node *d)
     d->has_orphan_news = true;
 }
 
+void driver_node_keep(struct driver_node *d, pid_t pid)
+{
+    descendants_keep(d->descendants, pid);
+}
+
+void driver_node_release(struct driver_node *d, pid_t pid)
+{
+    descendants_release(d->descendants, pid);
+}
+
 /* ---- effects ---- */
 
 static uint32_t count_shown(const struct options *opt, const struct node_plan *plan)
@@ -432,7 +442,7 @@ static int compare_pids(const void *a, const void *b)
 static bool is_worker(void *ctx, pid_t pid)
 {
     const struct driver_node *d = ctx;
-    return bsearch(&pid, d->pids, d->npids, sizeof pid, compare_pids) != NULL;
+    return d->npids && bsearch(&pid, d->pids, d->npids, sizeof pid, compare_pids) != NULL;
 }
 
 static void look_after_orphans(struct driver_node *d)
@@ -440,7 +450,7 @@ static void look_after_orphans(struct driver_node *d)
     d->has_orphan_news = false;
     if (launch_was_suspended(d->launch))
         kill(getpid(), SIGTSTP); /* its Ctrl-Z is meant for the whole job */
-    if (!d->is_sorted)
+    if (!d->is_sorted && d->npids)
         qsort(d->pids, d->npids, sizeof *d->pids, compare_pids);
     d->is_sorted = true;
     descendants_collect(d->descendants, is_worker, d);

@@ -52,6 +52,10 @@ const char *driver_node_program(const struct driver_node *d);
 /* A SIGCHLD came: some descendant ended. */
 void driver_node_child_signal(struct driver_node *d);
 
+/* A child of this process that is no worker and is collected by who started it; it has been. */
+void driver_node_keep(struct driver_node *d, pid_t pid);
+void driver_node_release(struct driver_node *d, pid_t pid);
+
 /* Once its workers are reaped. Asynchronous: frees itself when its handles are closed. */
 void driver_node_close(struct driver_node *d);
 

@@ -76,13 +76,25 @@ static void on_open(void *ctx, struct link *link, const struct link_peer *peer)
     l->owner->nstrangers--;
 }
 
+static void drop(struct head_link *l)
+{
+    if (l->is_dropped)
+        return;
+    l->is_dropped = true;
+    link_finish(l->link);
+}
+
 static int answer_who(struct head_link *l, const struct wire_who *who)
 {
     struct head_links *hl = l->owner;
     buf_reset(&hl->bytes);
-    if (!hl->events.setup || hl->events.setup(hl->events.ctx, l->number, who, &hl->bytes) < 0)
+    int rc =
+        hl->events.setup ? hl->events.setup(hl->events.ctx, l->number, who, &hl->bytes) : -1;
+    if (rc < 0)
         return -1;
     link_send(l->link, (struct str){hl->bytes.data, hl->bytes.len});
+    if (rc > 0)
+        drop(l);
     return 0;
 }
 
@@ -229,14 +241,6 @@ void head_links_pause(struct head_links *hl, bool is_paused)
     for (uint32_t i = 1; i < hl->nnumbers; i++)
         if (hl->by_number[i])
             link_pause(hl->by_number[i]->link, is_paused);
-}
-
-static void drop(struct head_link *l)
-{
-    if (l->is_dropped)
-        return;
-    l->is_dropped = true;
-    link_finish(l->link);
 }
 
 void head_links_drop(struct head_links *hl, uint32_t number)

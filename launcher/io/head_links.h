@@ -20,7 +20,8 @@ struct head_links_events {
     /* A frame of a node; what it borrows stays until head_links_settle. */
     void (*on_frame)(void *ctx, uint32_t link, const struct frame *frame);
     /* A node that muster has started says which one it is: appends what it has to know to out;
-     * -1 = it is none of them. NULL: there are no such nodes. */
+     * 1 = that is a farewell, for it is not needed; -1 = it is none of them. NULL: there are no
+     * such nodes. */
     int (*setup)(void *ctx, uint32_t link, const struct wire_who *who, struct buf *out);
     /* What one of its workers has written; valid during the call. NULL likewise. */
     void (*on_output)(void *ctx, uint32_t link, const struct wire_output *output);

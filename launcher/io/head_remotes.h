@@ -2,7 +2,8 @@
  * links.
  *
  * Owns the running commands, who has come, and the moment in which the failures of several
- * hosts are collected (start_faults.h). What they mean for the job decides job.c.
+ * hosts are collected (start_faults.h). Which commands the head runs, and which are left to
+ * other hosts, decides start_tree.h; what failures mean for the job decides job.c.
  */
 #ifndef MUSTER_LAUNCHER_IO_HEAD_REMOTES_H
 #define MUSTER_LAUNCHER_IO_HEAD_REMOTES_H
@@ -11,7 +12,7 @@
 
 struct head_remotes;
 
-/* Texts stay until head_remotes_close, those of a state until its next one. */
+/* Texts stay until head_remotes_free, those of a state until its next one. */
 struct head_remotes_events {
     void *ctx;
     void (*on_failed)(void *ctx, uint32_t node, const struct err *err);
@@ -27,15 +28,19 @@ struct head_remotes *head_remotes_new(struct uv_loop_s *loop, struct spread *spr
  * is as one that fails. */
 void head_remotes_start(struct head_remotes *hr, uint16_t port);
 
-/* A node says who it is: appends its SETUP message to out. 0, or -1: it is none of them (all
- * has been said). */
+/* A node says who it is: appends its SETUP message to out and returns 0; 1 = it has been
+ * started twice and the other one is here: a farewell; -1: it is none of them (all has been
+ * said). */
 int head_remotes_setup(struct head_remotes *hr, const struct wire_who *who, struct buf *out);
 
 /* When head_remotes_tick is due; UINT64_MAX = never. */
 uint64_t head_remotes_deadline(const struct head_remotes *hr);
 void head_remotes_tick(struct head_remotes *hr, uint64_t now_ms);
 
-/* Once the links are closed; frees itself when the commands have ended. */
+/* Once the links are closed: ends the commands, in the loop. No event comes any more. */
 void head_remotes_close(struct head_remotes *hr);
+
+/* After that, once what was told has been read. hr may be NULL. */
+void head_remotes_free(struct head_remotes *hr);
 
 #endif

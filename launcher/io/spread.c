@@ -28,7 +28,7 @@ struct spread {
     struct netif_list netifs;
     struct addr heads[ADDR_CANDIDATES_MAX];
     size_t nheads;
-    char self[PATH_MAX], dir[PATH_MAX], host[HOST_NAME_MAX + 1];
+    char self[PATH_MAX], dir[PATH_MAX], start_dir[PATH_MAX], host[HOST_NAME_MAX + 1];
 };
 
 /* ---- reading ---- */
@@ -133,10 +133,12 @@ static int find_self(struct spread *s, struct err *e)
     s->self[n] = '\0';
     if (gethostname(s->host, sizeof s->host - 1) < 0)
         return err_sys(e, errno, "gethostname");
-    if (s->opt->chdir && !realpath(s->opt->chdir, s->dir))
-        return err_set(e, ERR_USAGE, "--chdir %s: %s", s->opt->chdir, strerror(errno));
-    if (!s->opt->chdir && !getcwd(s->dir, sizeof s->dir))
+    if (!getcwd(s->start_dir, sizeof s->start_dir) && !s->opt->chdir)
         return err_sys(e, errno, "the working directory");
+    if (!s->opt->chdir)
+        memcpy(s->dir, s->start_dir, sizeof s->dir);
+    else if (!realpath(s->opt->chdir, s->dir))
+        return err_set(e, ERR_USAGE, "--chdir %s: %s", s->opt->chdir, strerror(errno));
     return 0;
 }
 
@@ -180,6 +182,7 @@ static int make_agents(struct spread *s, const struct engine_found *found, struc
                                 .netifs = &s->netifs,
                                 .self = s->self,
                                 .dir = s->dir,
+                                .start_dir = s->start_dir,
                                 .host = s->host};
     return agents_check(&s->agents, e);
 }
@@ -215,7 +218,7 @@ struct spread *spread_new(const struct options *opt, const struct engine_found *
 
 void spread_free(struct spread *s)
 {
-    agents_forget(&s->agents);
+    agents_fini(&s->agents);
     free(s->has_come);
     host_list_fini(&s->hosts);
     env_list_fini(&s->env);
@@ -247,14 +250,19 @@ const char *spread_host(const struct spread *s, uint32_t node)
 
 /* ---- starting ---- */
 
-int spread_add(struct spread *s, uint16_t port, struct remotes *r, struct err *e)
+struct agents *spread_agents(struct spread *s)
 {
-    return agents_add(&s->agents, port, r, e);
+    return &s->agents;
 }
 
 void spread_started(struct spread *s)
 {
     agents_forget(&s->agents);
+}
+
+bool spread_has_come(const struct spread *s, uint32_t node)
+{
+    return node < s->hosts.n && s->has_come[node];
 }
 
 int spread_place(struct spread *s, const struct wire_who *who, uint32_t *node, struct err *e)

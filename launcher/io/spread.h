@@ -28,8 +28,8 @@ const struct link_key *spread_key(const struct spread *s);
 /* A numeric address of this machine, for the workers of this process. */
 const char *spread_reach(const struct spread *s);
 
-/* Adds the commands that start the agents, as agents_add. */
-int spread_add(struct spread *s, uint16_t port, struct remotes *r, struct err *e);
+/* How its agents are started. */
+struct agents *spread_agents(struct spread *s);
 
 /* All nodes have their link, or none will get one any more. */
 void spread_started(struct spread *s);
@@ -37,6 +37,9 @@ void spread_started(struct spread *s);
 /* Which host it is: by the place that it was given, else by its name, else by its number among
  * the engine's tasks. A place is given once. 0, or -1 with ERR_USAGE. */
 int spread_place(struct spread *s, const struct wire_who *who, uint32_t *node, struct err *e);
+
+/* Whether spread_place has given its place away. */
+bool spread_has_come(const struct spread *s, uint32_t node);
 
 /* The SETUP message of a host. 0, or -1 with ERR_USAGE: what it should be told is too much. */
 int spread_setup(const struct spread *s, uint32_t node, struct buf *out, struct err *e);

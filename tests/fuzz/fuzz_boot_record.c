@@ -1,5 +1,6 @@
-/* boot_record: any text. Beyond not crashing: an error is one line of class PROTOCOL, and what
- * is accepted is written again as a text that reads the same.
+/* boot_record: any text. Beyond not crashing: an error is one line of class PROTOCOL, what is
+ * accepted is written again as a text that reads the same, and its children get records that
+ * can be written, with every host below them once.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -8,6 +9,26 @@
 #include "launcher/core/boot_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* How many hosts are started in this tree: all that are named. */
+static size_t start(const struct boot_record *r)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < boot_record_nchildren(r); i++) {
+        struct boot_record child;
+        struct buf text;
+        struct err e;
+        boot_record_for_child(r, i, &child);
+        buf_init(&text, 0);
+        int rc = boot_record_encode(&child, &text, &e);
+        assert(rc == 0 && child.node == boot_record_child(r, i)->node);
+        assert(child.parent == r->node && child.nchildren < r->nchildren);
+        n += 1 + (child.nchildren > 64 ? child.nchildren : start(&child));
+        boot_record_fini(&child);
+        buf_fini(&text);
+    }
+    return n;
+}
 
 static void check(const struct boot_record *r)
 {
@@ -27,6 +48,7 @@ static void check(const struct boot_record *r)
     assert(rc == 0);
     rc = boot_record_encode(&again, &second, &e);
     assert(rc == 0 && strcmp(buf_str(&first), buf_str(&second)) == 0);
+    assert(!boot_record_nchildren(r) || start(r) == r->nchildren);
     boot_record_fini(&again);
     buf_fini(&first);
     buf_fini(&second);

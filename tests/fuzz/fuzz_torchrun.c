@@ -1,20 +1,16 @@
 /* torchrun: any command line and environment as torchrun's. Beyond not crashing: an error is
  * one line of class USAGE, and what is accepted keeps the promises of torchrun_options.h.
  *
- * Input: as of fuzz_options.c.
+ * Input: as of words.h.
  */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "launcher/core/rank_set.h"
 #include "launcher/core/rdzv_text.h"
 #include "launcher/core/torchrun_options.h"
+#include "tests/fuzz/words.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum { WORDS_MAX = 64 };
 
 static bool is_among(char *const *words, char *const *at)
 {
@@ -48,35 +44,14 @@ static void expect_one_line(const struct err *e)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *environment[WORDS_MAX + 1] = {NULL}, *args[WORDS_MAX + 1] = {NULL};
-    size_t nenvironment = 0, nargs = 0;
-    bool in_environment = true;
-    while (size) {
-        size_t n = strnlen((const char *)data, size);
-        char *word = mem_alloc(n + 1, 1); /* of its own size: ASan sees a read past it */
-        memcpy(word, data, n);
-        if (in_environment && n == 0) {
-            in_environment = false;
-            free(word);
-        } else if (in_environment && nenvironment < WORDS_MAX)
-            environment[nenvironment++] = word;
-        else if (!in_environment && nargs < WORDS_MAX)
-            args[nargs++] = word;
-        else
-            free(word);
-        n += n < size;
-        data += n;
-        size -= n;
-    }
+    struct words w;
     struct options opt;
     struct err e = {ERR_OK, 0, ""};
-    if (torchrun_options_parse(args, (const char *const *)environment, &opt, &e) < 0)
+    words_split(data, size, &w);
+    if (torchrun_options_parse(w.args, (const char *const *)w.environment, &opt, &e) < 0)
         expect_one_line(&e);
     else
-        check(&opt, args);
-    for (size_t i = 0; i < nenvironment; i++)
-        free(environment[i]);
-    for (size_t i = 0; i < nargs; i++)
-        free(args[i]);
+        check(&opt, w.args);
+    words_fini(&w);
     return 0;
 }

@@ -11,6 +11,7 @@ enum item_kind {
     ITEM_FAULT,    /* fault number local of the configuration begins */
     ITEM_THAW,     /* target runs again */
     ITEM_SIGN,     /* worker local of target gives its next sign of life */
+    ITEM_SSH,      /* target, the head or a node, and the agent of node local: see ssh.c */
 };
 
 struct item {

@@ -45,6 +45,15 @@ uint64_t world_random(struct world *w, uint64_t n)
     return (z ^ z >> 31) % n;
 }
 
+const struct sim_fault *world_find_fault(const struct world *w, enum sim_fault_kind kind,
+                                         uint32_t node)
+{
+    for (size_t i = 0; i < w->config->nfaults; i++)
+        if (w->config->faults[i].kind == kind && w->config->faults[i].node == node)
+            return &w->config->faults[i];
+    return NULL;
+}
+
 void world_post(struct world *w, uint32_t target, uint64_t delay_ms, const struct event *ev,
                 uint32_t generation)
 {
@@ -193,15 +202,6 @@ static void apply_head(struct world *w, const struct effect *fx)
         apply_done(w);
 }
 
-static const struct sim_fault *find_fault(const struct world *w, enum sim_fault_kind kind,
-                                          uint32_t node)
-{
-    for (size_t i = 0; i < w->config->nfaults; i++)
-        if (w->config->faults[i].kind == kind && w->config->faults[i].node == node)
-            return &w->config->faults[i];
-    return NULL;
-}
-
 static void apply_prepare(struct world *w, uint32_t node)
 {
     struct sim_node *n = &w->nodes[node];
@@ -211,7 +211,7 @@ static void apply_prepare(struct world *w, uint32_t node)
     n->generation = node_plan(n->machine)->order.generation;
     n->is_reaped = false;
     struct event ev = {.type = EV_PREPARED};
-    if (find_fault(w, SIM_REFUSE, node)) {
+    if (world_find_fault(w, SIM_REFUSE, node)) {
         const struct cause cause = {.kind = VERDICT_ERROR, .node = node};
         check_cause(w, &cause);
         ev.type = EV_PREPARE_FAILED;
@@ -354,6 +354,8 @@ static void head_event(struct world *w, struct event *ev)
         const struct cause cause = {.kind = VERDICT_SIGNAL, .signo = signo};
         check_cause(w, &cause);
     }
+    if (ev->type == EV_FRAME && ev->u.frame.frame.type == FRAME_HELLO)
+        ssh_linked(w, ev->u.frame.node);
     if (ev->type == EV_FRAME && ev->u.frame.frame.type == FRAME_REAPED)
         w->nodes[ev->u.frame.node].reaped_heard = ev->u.frame.frame.generation;
     if (ev->type == EV_TICK && w->config->timeout_ms && w->now_ms >= w->config->timeout_ms) {
@@ -452,6 +454,7 @@ static void begin_fault(struct world *w, const struct sim_fault *f)
     case SIM_VANISH:
         blame_node(w, f->node, false);
         kill_node(w, f->node);
+        ssh_dead(w, f->node, f->kind == SIM_DIE);
         if (f->kind == SIM_DIE)
             lose_node(w, f->node, arrival(w, &w->nodes[f->node].last_up_ms) - w->now_ms, &lost);
         return;
@@ -480,6 +483,7 @@ static void begin_fault(struct world *w, const struct sim_fault *f)
         lose_node(w, f->node, f->arg, &refused);
         return;
     case SIM_AGENT_HANGS:
+    case SIM_SSH_REFUSED:
         blame_node(w, f->node, false);
         return;
     case SIM_EXIT:
@@ -495,6 +499,9 @@ static void begin_fault(struct world *w, const struct sim_fault *f)
     case SIM_HANG:
     case SIM_REFUSE:
     case SIM_AGENT_SLOW:
+    case SIM_SSH_SLOW:
+    case SIM_SSH_INNER:
+    case SIM_SSH_STALLS:
     case SIM_FAULT_COUNT:
         return; /* seen where it matters */
     }
@@ -541,6 +548,9 @@ static void take(struct world *w, struct item *item, uint64_t at_ms)
     case ITEM_THAW:
         process_block(w, item->target, false);
         return;
+    case ITEM_SSH:
+        ssh_take(w, item);
+        return;
     case ITEM_SIGN:
         if (w->nodes[item->target].generation == item->generation)
             process_sign(w, item->target, item->local);
@@ -551,17 +561,19 @@ static void take(struct world *w, struct item *item, uint64_t at_ms)
 static void make_node(struct world *w, uint32_t node)
 {
     struct sim_node *n = &w->nodes[node];
-    const struct node_place place = {.beat_ms = is_local(w) ? 0 : (uint64_t)BEAT_MS,
-                                     .node_rank = w->config->nfaults ? node : NODE_RANK_ANY,
-                                     .pid = node + 1};
+    const struct node_place place = {
+        .beat_ms = is_local(w) ? 0 : (uint64_t)BEAT_MS,
+        .node_rank = w->config->nfaults || w->config->has_ssh ? node : NODE_RANK_ANY,
+        .pid = node + 1};
     n->machine = node_new(&w->setup.options, &w->setup.facts, &place);
     n->procs = mem_alloc(w->config->workers, sizeof *n->procs);
     n->offset_ms = world_random(w, 1000000000);
     n->tick_ms = UINT64_MAX;
     n->generation = n->stop_generation = n->reaped_heard = HEAP_ANY;
-    const struct sim_fault *slow = find_fault(w, SIM_AGENT_SLOW, node);
+    const struct sim_fault *slow = world_find_fault(w, SIM_AGENT_SLOW, node);
     const struct event boot = {.type = EV_BOOT};
-    if (!find_fault(w, SIM_AGENT_HANGS, node) && !find_fault(w, SIM_AGENT_REFUSED, node))
+    if (!w->config->has_ssh && !world_find_fault(w, SIM_AGENT_HANGS, node)
+        && !world_find_fault(w, SIM_AGENT_REFUSED, node))
         world_post(w, node, 1 + world_random(w, 50) + (slow ? slow->arg : 0), &boot, HEAP_ANY);
 }
 
@@ -570,7 +582,7 @@ static void make_world(struct world *w)
     const struct sim_config *c = w->config;
     setup_init(&w->setup, c->workers);
     w->setup.options.max_restarts = c->max_restarts;
-    w->setup.options.hosts = c->nfaults ? "started by muster" : NULL;
+    w->setup.options.hosts = c->nfaults || c->has_ssh ? "started by muster" : NULL;
     w->setup.options.nnodes_min = w->setup.options.nnodes_max = c->nodes;
     w->setup.options.restart_delay_ms = c->restart_delay_ms;
     w->setup.options.origin[OPTION_RESTART_DELAY] =
@@ -591,6 +603,7 @@ static void make_world(struct world *w)
     w->nodes = mem_alloc(c->nodes, sizeof *w->nodes);
     for (uint32_t i = 0; i < c->nodes; i++)
         make_node(w, i);
+    ssh_begin(w);
     for (uint32_t i = 0; i < c->nfaults; i++) {
         const struct item item = {.kind = ITEM_FAULT, .target = 0, .local = i};
         heap_push(&w->heap, c->faults[i].at_ms, &item);
@@ -614,7 +627,7 @@ static uint64_t bound_ms(const struct sim_config *c)
     for (size_t i = 0; i < c->nfaults; i++) {
         const struct sim_fault *f = &c->faults[i];
         if (f->kind == SIM_FREEZE || f->kind == SIM_BLOCK || f->kind == SIM_AGENT_SLOW
-            || f->kind == SIM_SUSPEND || f->kind == SIM_SLOW_EXIT)
+            || f->kind == SIM_SUSPEND || f->kind == SIM_SLOW_EXIT || f->kind == SIM_SSH_SLOW)
             bound += f->arg;
         bool is_gone_early = (f->at_ms < 100 || has_slow_agent(c))
                              && (f->kind == SIM_VANISH || f->kind == SIM_CUT
@@ -623,6 +636,8 @@ static uint64_t bound_ms(const struct sim_config *c)
             bound += 600000; /* nobody tells: as long as joining may take */
         bound += f->at_ms;
     }
+    if (c->has_ssh) /* a login of each, 32 at a time, and what is taken over once a level */
+        bound += c->nodes / 32 * 300 + 100000;
     return bound + c->timeout_ms + c->heartbeat_ms + c->silence_ms + (c->notice ? 60000 : 0);
 }
 
@@ -633,6 +648,7 @@ static void fini_world(struct world *w)
         free(w->nodes[i].procs);
         free(w->nodes[i].refusal);
     }
+    ssh_fini(w);
     free(w->nodes);
     free(w->causes);
     job_free(w->job);

@@ -29,6 +29,10 @@
     X(AGENT_SLOW, "a node comes arg ms late")                                                  \
     X(AGENT_REFUSED, "a node cannot be started on, at arg ms")                                 \
     X(AGENT_HANGS, "a node never comes")                                                       \
+    X(SSH_SLOW, "a login on a node takes arg ms more")                                         \
+    X(SSH_REFUSED, "nobody can log in on a node")                                              \
+    X(SSH_INNER, "a node cannot log in on others")                                             \
+    X(SSH_STALLS, "a node that should start others does not")                                  \
     X(DIE, "a node loses power; its connections are reset")                                    \
     X(VANISH, "a node loses power; nothing tells")                                             \
     X(FREEZE, "a node stands still for arg ms")                                                \
@@ -64,6 +68,8 @@ struct sim_config {
     uint64_t grace_ms, timeout_ms, run_ms; /* run: how long a worker works */
     uint64_t heartbeat_ms, silence_ms;     /* workers then beat and write each second */
     const char *notice;                    /* --preempt-signal, NULL = none */
+    bool has_ssh;                          /* agents come by ssh; else by themselves */
+    uint32_t radix;                        /* then: of the tree, 0 = the head starts all */
     struct sim_fault faults[SIM_FAULTS_MAX];
     size_t nfaults;
     FILE *trace; /* events and effects as text; NULL = none */
@@ -75,7 +81,10 @@ struct sim_result {
     int status;
     uint64_t done_ms, steps, hash;
     uint64_t frames, bytes; /* at the head, both ways, without beats */
-    char broken[160];       /* the first invariant that did not hold; "" = all did */
+    /* With ssh: the head's own logins; records, first words and status lines at the head; when
+     * the last node had its link; agents that came twice. */
+    uint64_t logins, start_messages, start_bytes, joined_ms, farewells;
+    char broken[160]; /* the first invariant that did not hold; "" = all did */
 };
 
 const char *sim_fault_name(enum sim_fault_kind kind);

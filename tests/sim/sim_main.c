@@ -73,6 +73,7 @@ static struct sim_fault make_fault(enum sim_fault_kind kind, const struct sim_co
         [SIM_EXEC] = {2, 13, 8, 2},
         [SIM_FORK] = {11, 12, 11, 12},
         [SIM_SLOW_EXIT] = {100, 5000, 24000, 40000},
+        [SIM_SSH_SLOW] = {100, 3000, 9000, 15000},
         [SIM_AGENT_SLOW] = {100, 3000, 15000, 60000},
         [SIM_AGENT_REFUSED] = {1, 30, 1000, 9000},
         [SIM_FREEZE] = {500, 4000, 15000, 200000},
@@ -300,6 +301,22 @@ static int alone(struct request *r)
     return rc;
 }
 
+static bool is_of_ssh(enum sim_fault_kind kind)
+{
+    return kind == SIM_SSH_SLOW || kind == SIM_SSH_REFUSED || kind == SIM_SSH_INNER
+           || kind == SIM_SSH_STALLS;
+}
+
+/* Any but those that take ssh. */
+static enum sim_fault_kind draw_kind(uint64_t *state)
+{
+    enum sim_fault_kind kind;
+    do
+        kind = (enum sim_fault_kind)draw(state, SIM_FAULT_COUNT);
+    while (is_of_ssh(kind));
+    return kind;
+}
+
 /* Anything, several at a time. One seed alone: --seed S --seeds 1. */
 static int sweep(struct request *r)
 {
@@ -315,7 +332,7 @@ static int sweep(struct request *r)
         c.restart_delay_ms = seed % 3 ? 0 : 1 + seed * 37 % 5000;
         c.min_uptime_ms = seed % 5 ? 0 : 3000;
         for (uint64_t n = 1 + draw(&state, 4); n > 0; n--) {
-            enum sim_fault_kind kind = (enum sim_fault_kind)draw(&state, SIM_FAULT_COUNT);
+            enum sim_fault_kind kind = draw_kind(&state);
             struct sim_fault f = make_fault(kind, &c, &state);
             if (kind == SIM_AGENT_HANGS && f.node == 0)
                 f.node = 1;
@@ -328,6 +345,104 @@ static int sweep(struct request *r)
     return rc;
 }
 
+static int say(const char *what, const struct sim_result *result)
+{
+    printf(
+        "%s: %llu logins, %llu messages and %llu bytes at the head, last link after %llu ms\n",
+        what, (unsigned long long)result->logins, (unsigned long long)result->start_messages,
+        (unsigned long long)result->start_bytes, (unsigned long long)result->joined_ms);
+    if (result->broken[0])
+        printf("%s: %s\n", what, result->broken);
+    return result->broken[0] || result->status != 0;
+}
+
+static int must(bool holds, const char *what)
+{
+    if (!holds)
+        printf("does not hold: %s\n", what);
+    return !holds;
+}
+
+/* The start of a large job, flat and as a tree: what it costs the head. In the tree it logs in
+ * 32 times, gets two status lines a node at most, and the last node is there within a few
+ * logins; flat it is as many logins as nodes, 32 at a time. */
+static int tree(struct request *r)
+{
+    struct sim_config c = make_config(r, r->seed);
+    struct sim_result flat, tall, no_key;
+    uint64_t n = c.nodes;
+    c.has_ssh = true;
+    sim_run(&c, &flat);
+    c.radix = 32;
+    sim_run(&c, &tall);
+    c.faults[c.nfaults++] = (struct sim_fault){.kind = SIM_SSH_INNER};
+    sim_run(&c, &no_key);
+    r->nruns += 3;
+    r->steps += flat.steps + tall.steps + no_key.steps;
+    int rc = say("flat", &flat) | say("tree", &tall) | say("one without a key", &no_key);
+    rc |= must(tall.farewells + no_key.farewells == 0, "nobody is started twice");
+    rc |= must(no_key.logins <= 2 * 32 && no_key.joined_ms <= 3000,
+               "whom a host cannot reach the head starts, and at once");
+    rc |= must(flat.logins == n && tall.logins == 32, "logins: one a node, or 32");
+    rc |= must(flat.start_messages == 2 * n && tall.start_messages <= 2 * n,
+               "messages: two a node");
+    rc |= must(flat.start_bytes >= 180 * n && tall.start_bytes <= 90 * n + 300 * 32,
+               "bytes: more than 180 a node, or at most 90");
+    rc |= must(flat.joined_ms >= n / 32 * 150 && tall.joined_ms <= 3 * 400,
+               "time: a login for each 32 nodes, or one for each of three levels");
+    rc |= must(tall.frames == flat.frames && tall.bytes == flat.bytes,
+               "once all have their links there is no difference");
+    return rc;
+}
+
+/* Hosts that are slow, that cannot log in on others or do not: everybody comes in the end. */
+static int tree_slow(struct request *r)
+{
+    static const enum sim_fault_kind kinds[] = {SIM_SSH_SLOW, SIM_SSH_INNER, SIM_SSH_STALLS};
+    struct sim_config c = make_config(r, r->seed);
+    int rc = 0;
+    c.has_ssh = true;
+    c.radix = 32;
+    for (uint32_t i = 0; i < 3; i++) /* at the top, each with its thirtieth of the nodes */
+        c.faults[c.nfaults++] =
+            (struct sim_fault){kinds[i], i * (c.nodes / 32 + 1), 0, 0, 0, 15000};
+    rc |= expect(r, &c, VERDICT_OK, 0);
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        uint64_t state = seed * 41;
+        r->nodes = 5 + (uint32_t)draw(&state, 90);
+        c = make_config(r, seed);
+        c.has_ssh = true;
+        c.radix = 2 + (uint32_t)draw(&state, 5);
+        for (uint64_t n = draw(&state, 5); n > 0; n--)
+            c.faults[c.nfaults++] = make_fault(kinds[draw(&state, 3)], &c, &state);
+        rc |= expect(r, &c, VERDICT_OK, 0);
+    }
+    return rc;
+}
+
+/* Hosts that nobody reaches, or that die on the way: they are named, and nobody else. */
+static int tree_dead(struct request *r)
+{
+    static const enum sim_fault_kind kinds[] = {SIM_SSH_REFUSED, SIM_DIE,       SIM_VANISH,
+                                                SIM_SSH_SLOW,    SIM_SSH_INNER, SIM_SSH_STALLS};
+    int rc = 0;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        uint64_t state = seed * 43;
+        r->nodes = 5 + (uint32_t)draw(&state, 90);
+        struct sim_config c = make_config(r, seed);
+        c.has_ssh = true;
+        c.radix = seed % 7 ? 2 + (uint32_t)draw(&state, 5) : 0;
+        for (uint64_t n = 1 + draw(&state, 4); n > 0; n--) {
+            enum sim_fault_kind kind = kinds[c.nfaults ? draw(&state, 6) : draw(&state, 3)];
+            struct sim_fault f = make_fault(kind, &c, &state);
+            f.at_ms = kind == SIM_SSH_REFUSED ? 0 : draw(&state, 2000);
+            c.faults[c.nfaults++] = f;
+        }
+        rc |= expect(r, &c, VERDICT_NODE_LOST, ANY);
+    }
+    return rc;
+}
+
 static int one(struct request *r)
 {
     uint64_t state = r->seed;
@@ -336,6 +451,8 @@ static int one(struct request *r)
         c.faults[c.nfaults++] = make_fault(r->fault, &c, &state);
     if (r->fault == SIM_HANG)
         c.heartbeat_ms = 4000;
+    c.has_ssh = r->fault != SIM_FAULT_COUNT && is_of_ssh(r->fault);
+    c.radix = 2;
     return expect(r, &c, ANY, ANY);
 }
 
@@ -345,12 +462,21 @@ static const struct {
     uint32_t nodes, workers;
     uint64_t nseeds;
 } scenarios[] = {
-    {"one", one, 4, 2, 1},           {"clean", clean, 0, 8, 1},
-    {"faults", each_fault, 5, 3, 1}, {"restart", restart, 10000, 8, 1},
-    {"restarts", restarts, 7, 3, 1}, {"node-lost", node_lost, 4, 2, 1},
-    {"signals", signals, 4, 2, 1},   {"time-limit", time_limit, 4, 2, 1},
-    {"hang", hang, 0, 4, 1},         {"quiet", quiet, 0, 3, 1},
-    {"alone", alone, 1, 4, 300},     {"sweep", sweep, 0, 4, 600},
+    {"one", one, 4, 2, 1},
+    {"clean", clean, 0, 8, 1},
+    {"faults", each_fault, 5, 3, 1},
+    {"restart", restart, 10000, 8, 1},
+    {"restarts", restarts, 7, 3, 1},
+    {"node-lost", node_lost, 4, 2, 1},
+    {"signals", signals, 4, 2, 1},
+    {"time-limit", time_limit, 4, 2, 1},
+    {"hang", hang, 0, 4, 1},
+    {"quiet", quiet, 0, 3, 1},
+    {"alone", alone, 1, 4, 300},
+    {"sweep", sweep, 0, 4, 600},
+    {"tree", tree, 10000, 8, 1},
+    {"tree-slow", tree_slow, 10000, 8, 1},
+    {"tree-dead", tree_dead, 0, 3, 1},
 };
 
 static int parse(struct request *r, int argc, char **argv)

@@ -47,6 +47,7 @@ struct world {
     uint64_t job_tick_ms, job_thaw_ms;
     bool is_done;
     struct sim_node *nodes;
+    struct ssh *ssh; /* NULL = agents come by themselves */
     struct effects effects;
     uint64_t beats;
     /* What went wrong so far, for the verdict to be held against. */
@@ -65,6 +66,9 @@ uint64_t world_random(struct world *w, uint64_t n);
 /* For machine target in delay ms. */
 void world_post(struct world *w, uint32_t target, uint64_t delay_ms, const struct event *ev,
                 uint32_t generation);
+/* The first fault of this kind on this node, NULL = none. */
+const struct sim_fault *world_find_fault(const struct world *w, enum sim_fault_kind kind,
+                                         uint32_t node);
 void world_broken(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* process.c: effects of a node on its processes, and their natural end. */
@@ -79,6 +83,14 @@ void process_block(struct world *w, uint32_t node, bool is_blocked);
 void process_sign(struct world *w, uint32_t node, uint32_t local_rank);
 void process_look(struct world *w, uint32_t node);
 void process_stacks(struct world *w, uint32_t node, bool may_abort);
+
+/* ssh.c: how agents come, if by ssh. linked: the head has a node's HELLO. dead: with its ssh,
+ * which notices at once if its connections are reset. */
+void ssh_begin(struct world *w);
+void ssh_take(struct world *w, const struct item *item);
+void ssh_linked(struct world *w, uint32_t node);
+void ssh_dead(struct world *w, uint32_t node, bool is_reset);
+void ssh_fini(struct world *w);
 
 /* check.c */
 void check_cause(struct world *w, const struct cause *cause);

@@ -199,6 +199,27 @@ static void a_zombie_does_not_count_and_known_ones_stay(void **state)
     assert_int_equal(waitpid(pid, NULL, WNOHANG), pid); /* it was still there */
 }
 
+/* Also as a zombie: who started it collects it. Once released it is a child as any other. */
+static void what_is_kept_is_its_owners(void **state)
+{
+    (void)state;
+    pid_t pid = start(be_one);
+    descendants_keep(ours, pid);
+    assert_int_equal(descendants_signal(ours, SIGKILL), 0);
+    assert_int_equal(kill(pid, 0), 0);
+    kill(pid, SIGKILL);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    descendants_collect(ours, nobody, NULL);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), pid);
+    descendants_release(ours, pid);
+    pid = start(be_one);
+    descendants_keep(ours, pid);
+    descendants_release(ours, pid);
+    assert_int_equal(descendants_signal(ours, SIGKILL), 1);
+    wait_until_gone();
+}
+
 static void strangers_are_left_alone(void **state)
 {
     (void)state;
@@ -238,6 +259,7 @@ int main(void)
         TEST(a_deaf_one_hears_sigkill),
         TEST(a_relay_is_caught),
         TEST(a_zombie_does_not_count_and_known_ones_stay),
+        TEST(what_is_kept_is_its_owners),
         TEST(strangers_are_left_alone),
         TEST(our_own_session_is_no_workers),
     };

@@ -24,7 +24,9 @@ static void fill(struct boot_record *r)
     boot_record_add_address(r, "fd00::1", 41234);
     boot_record_add_address(r, "head.example.com", 1);
     r->node = 3;
+    r->parent = 0;
     r->radix = 32;
+    r->muster = mem_strdup("/opt/muster 1/bin/muster");
     r->ssh = mem_strdup("/usr/bin/ssh");
     boot_record_add_ssh_arg(r, "-J");
     boot_record_add_ssh_arg(r, "key=value here");
@@ -36,7 +38,8 @@ static const char full[] =
     "muster-boot=1\njob=job 7\n"
     "secret=0109111921293139414951596169717981899199a1a9b1b9c1c9d1d9e1e9f1f9\n"
     "address=10.0.0.1:41234\naddress=[fd00::1]:41234\naddress=head.example.com:1\nnode=3\n"
-    "radix=32\nssh=/usr/bin/ssh\nssh-arg=-J\nssh-arg=key=value here\nchild=4 n4\n"
+    "parent=0\nradix=32\nmuster=/opt/muster "
+    "1/bin/muster\nssh=/usr/bin/ssh\nssh-arg=-J\nssh-arg=key=value here\nchild=4 n4\n"
     "child=5 u@[fd00::5]:2222\n\n";
 
 static void there_and_back(void **state)
@@ -199,23 +202,68 @@ static void values_that_cannot_travel(void **state)
     }
 }
 
-/* Every host is in one group, groups are contiguous, of nearly one size. */
-static void the_tree_covers_all(void **state)
+static void expect_child(const struct boot_record *r, uint32_t i, const char *tree)
+{
+    struct boot_record child;
+    struct buf text;
+    struct err e;
+    buf_init(&text, 0);
+    boot_record_for_child(r, i, &child);
+    assert_int_equal(child.node, boot_record_child(r, i)->node);
+    assert_int_equal(boot_record_encode(&child, &text, &e), 0);
+    const char *rest = strstr(buf_str(&text), "node=");
+    assert_non_null(rest);
+    assert_string_equal(rest, tree);
+    assert_memory_equal(child.secret, r->secret, BOOT_SECRET_SIZE);
+    assert_string_equal(child.addresses[2].host, r->addresses[2].host);
+    assert_int_equal(child.naddresses, r->naddresses);
+    boot_record_fini(&child);
+    buf_fini(&text);
+}
+
+/* The same job, and of the tree what is below that child. */
+static void the_record_of_a_child(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {0, 1, 31, 32, 33, 64, 312, 1000, 10000};
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-        size_t next = 0, first, count, n = sizes[s];
-        size_t groups = boot_record_group(n, 32, 0, &first, &count);
-        assert_int_equal(groups, n < 32 ? n : 32);
-        for (size_t i = 0; i < groups; i++) {
-            boot_record_group(n, 32, i, &first, &count);
-            assert_int_equal(first, next);
-            assert_true(count == n / groups || count == n / groups + 1);
-            next += count;
-        }
-        assert_int_equal(next, n);
-    }
+#define REST                                                                                   \
+    "parent=3\nradix=2\nmuster=/opt/muster 1/bin/muster\nssh=/usr/bin/ssh\n"                   \
+    "ssh-arg=-J\nssh-arg=key=value here\n"
+    struct boot_record r;
+    fill(&r);
+    r.radix = 2;
+    for (uint32_t i = 6; i < 9; i++)
+        boot_record_add_child(&r, i, NULL, "n6", 0);
+    assert_int_equal(boot_record_nchildren(&r), 2);
+    assert_string_equal(boot_record_child(&r, 0)->host, "n4");
+    expect_child(&r, 0, "node=4\n" REST "child=5 u@[fd00::5]:2222\nchild=6 n6\n\n");
+    expect_child(&r, 1, "node=7\n" REST "child=8 n6\n\n");
+    struct boot_record child, grandchild;
+    boot_record_for_child(&r, 1, &child);
+    boot_record_for_child(&child, 0, &grandchild);
+    assert_int_equal(grandchild.parent, 7);
+    assert_int_equal(boot_record_nchildren(&grandchild), 0);
+    boot_record_fini(&grandchild);
+    boot_record_fini(&child);
+    boot_record_fini(&r);
+}
+
+/* Whoever lacks something that starting takes starts nobody. */
+static void who_starts_nobody(void **state)
+{
+    (void)state;
+    struct boot_record r;
+    fill(&r);
+    assert_int_equal(boot_record_nchildren(&r), 2);
+    r.radix = 0;
+    assert_int_equal(boot_record_nchildren(&r), 0);
+    r.radix = 2;
+    r.node = BOOT_NODE_ANY;
+    assert_int_equal(boot_record_nchildren(&r), 0);
+    r.node = 3;
+    free(r.muster);
+    r.muster = NULL;
+    assert_int_equal(boot_record_nchildren(&r), 0);
+    boot_record_fini(&r);
 }
 
 int main(void)
@@ -227,7 +275,8 @@ int main(void)
         cmocka_unit_test(the_least_that_is_needed),
         cmocka_unit_test(what_is_not_right_is_refused),
         cmocka_unit_test(values_that_cannot_travel),
-        cmocka_unit_test(the_tree_covers_all),
+        cmocka_unit_test(the_record_of_a_child),
+        cmocka_unit_test(who_starts_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,8 +42,8 @@ static const struct {
     /* a refused key also closes the connection */
     {255, "Host key verification failed.\nConnection closed by 10.0.0.7 port 22\n",
      REMOTE_FAILURE_HOST_KEY, false},
-    {255, "ssh: connect to host n1 port 22: No route to host\n", REMOTE_FAILURE_OTHER, false},
-    {255, "", REMOTE_FAILURE_OTHER, false},
+    {255, "ssh: connect to host n1 port 22: No route to host\n", REMOTE_FAILURE_SSH, false},
+    {255, "", REMOTE_FAILURE_SSH, false},
     {126, "sh: 1: exec: /m: Permission denied\n", REMOTE_FAILURE_NOT_EXECUTABLE, false},
     {127, "sh: 1: exec: /m: not found\n", REMOTE_FAILURE_NOT_FOUND, false},
     /* words of another program than ssh mean nothing */
@@ -60,6 +60,67 @@ static void what_ssh_says(void **state)
         print_message("%d %s", rows[i].exit_code, rows[i].complaint);
         assert_int_equal(got, rows[i].want);
         assert_int_equal(remote_failure_may_pass(got), rows[i].is_again);
+        assert_int_equal(remote_failure_is_way(got), rows[i].exit_code == 255);
+    }
+}
+
+static void in_words(void **state)
+{
+    (void)state;
+    static const struct {
+        struct remote_end end;
+        const char *want;
+    } ends[] = {
+        {{"ssh",
+          255,
+          0,
+          {"banner\nssh: Connection refused\r\n",
+           sizeof "banner\nssh: Connection refused\r\n" - 1},
+          false,
+          false},
+         "ssh: Connection refused"},
+        {{"ssh",
+          255,
+          0,
+          {"root@n1: denied\n\n  ---\n", sizeof "root@n1: denied\n\n  ---\n" - 1},
+          false,
+          false},
+         "root@n1: denied"},
+        {{"srun",
+          1,
+          0,
+          {"srun: error: n3: down\nsrun: error: Aborting\n",
+           sizeof "srun: error: n3: down\nsrun: error: Aborting\n" - 1},
+          false,
+          true},
+         "srun: error: n3: down"},
+        {{"ssh",
+          127,
+          0,
+          {"sh: 1: exec: /m: not found\n", sizeof "sh: 1: exec: /m: not found\n" - 1},
+          false,
+          false},
+         "muster is not there, or not under this path (--remote-muster): "
+         "sh: 1: exec: /m: not found"},
+        {{"ssh",
+          127,
+          0,
+          {"sh: 1: worker: not found\n", sizeof "sh: 1: worker: not found\n" - 1},
+          true,
+          false},
+         "sh: 1: worker: not found"}, /* it was there */
+        {{"mpirun", 127, 0, {"mpirun: no\n", sizeof "mpirun: no\n" - 1}, false, true},
+         "mpirun: no"},
+        {{"ssh", -1, 9, {"words\n", sizeof "words\n" - 1}, false, false},
+         "ssh ended by signal 9"},
+        {{"./myssh", 3, 0, {" \n123\n", sizeof " \n123\n" - 1}, false, false},
+         "./myssh ended with 3 and said nothing"},
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        struct err why;
+        remote_failure_describe(&ends[i].end, &why);
+        assert_int_equal(why.code, ERR_UNAVAILABLE);
+        assert_string_equal(why.text, ends[i].want);
     }
 }
 
@@ -83,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ssh_says),
+        cmocka_unit_test(in_words),
         cmocka_unit_test(pauses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
