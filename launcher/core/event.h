@@ -131,6 +131,8 @@ struct frame {
             uint32_t pid;       /* of its muster */
             const char *via;    /* numeric address under which it reached the head; NULL = it is
                                    in the head's own process */
+            const char *reach;  /* numeric address under which others reach it; NULL = the one
+                                   its link comes from */
         } hello;
         struct {
             const struct order *order;

@@ -46,6 +46,7 @@ static const struct field frame_fields[] = {
     FRAME_FIELD(HELLO, "nnodes", U32, hello.nnodes),
     FRAME_FIELD(HELLO, "pid", U32, hello.pid),
     FRAME_FIELD(HELLO, "via", MAYBE, hello.via),
+    FRAME_FIELD(HELLO, "reach", MAYBE, hello.reach),
     FRAME_FIELD(PLAN, "order", ORDER, plan.order),
     FRAME_FIELD(REFUSED, "err", ERR, refused.err),
     FRAME_FIELD(STARTED, "local_rank", U32, started.local_rank),

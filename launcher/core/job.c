@@ -125,6 +125,11 @@ uint32_t job_generation(const struct job *j)
     return j->generation;
 }
 
+bool job_has_node_at(const struct job *j, const char *host)
+{
+    return members_has_reach(&j->nodes, host);
+}
+
 int job_stop_signal(const struct job *j, uint64_t *gone_after_ms)
 {
     *gone_after_ms = j->gone_after_ms;

@@ -113,6 +113,7 @@ static void on_boot(struct node *n, uint64_t now_ms, struct effects *fx)
     hello->u.hello.nnodes = n->place.nnodes;
     hello->u.hello.pid = n->place.pid;
     hello->u.hello.via = n->place.via;
+    hello->u.hello.reach = n->place.reach;
     n->is_head_still = true; /* until it says its first word */
     if (n->place.beat_ms)
         n->next_beat_ms = now_ms + n->place.beat_ms;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "launcher/core/node_plan.h"
 #include "launcher/io/facts_gather.h"
+#include "launcher/io/own_addr.h"
 
 /* What an engine left about its own tasks would give the workers another identity: muster hides
  * it from them; here only the head's variables are set. */
@@ -25,6 +26,19 @@ static int set_environment(const struct wire_setup *setup, struct err *e)
     return 0;
 }
 
+static int find_reach(struct agent_setup *s, const struct wire_setup *setup, struct err *e)
+{
+    const struct own_addr wish = {setup->addr, setup->iface, setup->line};
+    struct netif_list netifs;
+    if (!*setup->addr && !*setup->iface)
+        return 0;
+    if (netif_list(&netifs, e) < 0)
+        return -1;
+    int n = own_addr_find(&wish, &netifs, &s->reach, 1, e);
+    netif_fini(&netifs);
+    return n < 0 ? -1 : 0;
+}
+
 int agent_setup(struct agent_setup *s, const struct wire_setup *setup, struct err *e)
 {
     *s = (struct agent_setup){.has_facts = false};
@@ -32,7 +46,7 @@ int agent_setup(struct agent_setup *s, const struct wire_setup *setup, struct er
         s->log_name = mem_printf("muster: %s", setup->host);
         log_set_name(s->log_name);
     }
-    if (set_environment(setup, e) < 0)
+    if (set_environment(setup, e) < 0 || find_reach(s, setup, e) < 0)
         return -1;
     if (chdir(setup->dir) < 0)
         return err_set(e, ERR_USAGE, "the working directory %s: %s (--chdir names another)",

@@ -1,5 +1,6 @@
 /* agent_setup.h - makes this process what the head's SETUP message describes: environment,
- * working directory, the options of the head's command line, the facts of this machine.
+ * working directory, the options of the head's command line, the facts and address of this
+ * machine.
  */
 #ifndef MUSTER_LAUNCHER_IO_AGENT_SETUP_H
 #define MUSTER_LAUNCHER_IO_AGENT_SETUP_H
@@ -7,11 +8,14 @@
 #include "launcher/core/facts.h"
 #include "launcher/core/link_wire.h"
 #include "launcher/core/options.h"
+#include "rendezvous/addr.h"
 
 struct agent_setup {
     struct options options; /* borrows from args and the environment */
     struct facts facts;
     char **args, *slots;
+    struct addr
+        reach;      /* where other nodes reach this one; host "" = where its link comes from */
     char *log_name; /* before what this muster says: "muster: n2" */
     bool has_facts;
 };

@@ -15,8 +15,7 @@
 
 /* ---- before anything runs ---- */
 
-/* The host is this machine, as far as can be told without asking anybody. */
-static bool is_here(const struct agents *a, const struct host *host)
+bool agents_is_here(const struct agents *a, const struct host *host)
 {
     return strcasecmp(host->name, a->host) == 0 || strcasecmp(host->name, "localhost") == 0
            || (addr_is_numeric(host->name) && netif_is_mine(a->netifs, host->name)
@@ -26,7 +25,7 @@ static bool is_here(const struct agents *a, const struct host *host)
 static bool needs_ssh(const struct agents *a)
 {
     for (size_t i = 0; i < a->hosts->n; i++)
-        if (!is_here(a, &a->hosts->hosts[i]))
+        if (!agents_is_here(a, &a->hosts->hosts[i]))
             return true;
     return false;
 }
@@ -184,7 +183,7 @@ static int add_host(const struct agents *a, uint32_t node, uint16_t port, struct
                                    .muster = remote_path(a),
                                    .token = token};
     struct argv argv = {0};
-    bool is_local = is_here(a, host);
+    bool is_local = agents_is_here(a, host);
     if ((is_local ? local_argv(a, token, &argv) : remote_ssh_argv(&ssh, &argv, e)) < 0)
         return err_wrap(e, "%s", host->name);
     struct remote_command command = {

@@ -33,6 +33,9 @@ struct agents {
     char *boot_file;        /* NULL = none, or gone */
 };
 
+/* Whether the host is this machine, as far as can be told without asking anybody. */
+bool agents_is_here(const struct agents *a, const struct host *host);
+
 /* What would keep the commands from working, as far as it can be told before they run. 0, or -1
  * with ERR_NOT_FOUND (no such program), ERR_USAGE (hosts that are not in the allocation, words
  * that the engine does not take). */

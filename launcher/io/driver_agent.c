@@ -173,12 +173,13 @@ static void on_drained(void *ctx, struct link *link)
 static void begin(struct driver_agent *d, int64_t node_rank, uint32_t nnodes)
 {
     struct link_up up = {.ctx = d, .send = send_up, .reader_gone = on_reader_gone};
-    const struct node_place place = {.beat_ms = d->opt->beat_ms,
-                                     .node_rank =
-                                         node_rank < 0 ? NODE_RANK_ANY : (uint32_t)node_rank,
-                                     .nnodes = nnodes,
-                                     .pid = (uint32_t)getpid(),
-                                     .via = d->head.host};
+    const struct node_place place = {
+        .beat_ms = d->opt->beat_ms,
+        .node_rank = node_rank < 0 ? NODE_RANK_ANY : (uint32_t)node_rank,
+        .nnodes = nnodes,
+        .pid = (uint32_t)getpid(),
+        .via = d->head.host,
+        .reach = *d->setup.reach.host ? d->setup.reach.host : NULL};
     if (!d->agent->opt) {
         struct err e;
         up.relay = relay;
