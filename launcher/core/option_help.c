@@ -38,7 +38,11 @@ static const char *const usages[] = {
         "and files,\n"
         "and where every value came from (-v: also what is passed on unchanged). Starts and "
         "changes nothing;\n"
-        "what run would refuse is refused in the same words, with the same status.\n\n",
+        "what run would refuse is refused in the same words, with the same status. Of the "
+        "hosts of a\n"
+        "list (--hosts, --hostfile, an allocation): which ranks each gets and from what; no "
+        "host is\n"
+        "asked, and what only it knows is said to be decided there.\n\n",
     [OPTIONS_GPUS] =
         "usage: muster gpus [options]\n\n"
         "The GPUs of this machine, what CUDA calls them under the present environment, and the "

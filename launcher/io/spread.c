@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "launcher/core/env_forward.h"
 #include "launcher/core/host_filter.h"
 #include "launcher/core/hostfile.h"
 #include "launcher/io/head_addrs.h"
@@ -215,6 +214,26 @@ const char *spread_host(const struct spread *s, uint32_t node)
     return s->hosts.hosts[node].name;
 }
 
+const struct host_list *spread_hosts(const struct spread *s)
+{
+    return &s->hosts;
+}
+
+bool spread_is_here(const struct spread *s, uint32_t node)
+{
+    return agents_is_here(&s->agents, &s->hosts.hosts[node]);
+}
+
+struct addr_list spread_heads(const struct spread *s)
+{
+    return (struct addr_list){s->heads, s->nheads};
+}
+
+const struct env_list *spread_env(const struct spread *s)
+{
+    return &s->env;
+}
+
 /* ---- starting ---- */
 
 int spread_add(struct spread *s, uint16_t port, struct remotes *r, struct err *e)
@@ -243,7 +262,8 @@ int spread_place(struct spread *s, const struct wire_who *who, uint32_t *node, s
 
 /* ---- what a host is told ---- */
 
-/* The list's own words for this host; the command line is stronger, and repeated there. */
+/* The list's own words for this host. The command line is stronger, and repeated there; our
+ * environment is stronger, too. */
 static void host_env(const struct spread *s, const struct host *host, struct env_list *env)
 {
     char number[16];
@@ -268,7 +288,7 @@ static void host_env(const struct spread *s, const struct host *host, struct env
         snprintf(number, sizeof number, "%u", host->slots);
         env_list_set(env, str_from("MUSTER_NPROC_PER_NODE"), str_from(number));
     }
-    if (host->gpus)
+    if (host->gpus && s->opt->origin[OPTION_GPUS] == ORIGIN_DEFAULT)
         env_list_set(env, str_from("MUSTER_GPUS"), str_from(host->gpus));
 }
 

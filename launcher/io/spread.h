@@ -7,6 +7,8 @@
 #ifndef MUSTER_LAUNCHER_IO_SPREAD_H
 #define MUSTER_LAUNCHER_IO_SPREAD_H
 
+#include "launcher/core/env_forward.h"
+#include "launcher/core/host_list.h"
 #include "launcher/core/link_wire.h"
 #include "launcher/core/options.h"
 #include "launcher/io/agents.h"
@@ -40,6 +42,13 @@ int spread_place(struct spread *s, const struct wire_who *who, uint32_t *node, s
 
 /* The SETUP message of a host. 0, or -1 with ERR_USAGE: what it should be told is too much. */
 int spread_setup(const struct spread *s, uint32_t node, struct buf *out, struct err *e);
+
+/* For a plan: the hosts, whether one is this machine, where the head would be looked for, and
+ * the variables that would go along. Owned by s. */
+const struct host_list *spread_hosts(const struct spread *s);
+bool spread_is_here(const struct spread *s, uint32_t node);
+struct addr_list spread_heads(const struct spread *s);
+const struct env_list *spread_env(const struct spread *s);
 
 /* What reports call it. */
 const char *spread_host(const struct spread *s, uint32_t node);

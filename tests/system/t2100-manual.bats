@@ -3,6 +3,7 @@
 
 load helpers
 load launcher
+load devices
 load lab
 
 setup() {
@@ -558,7 +559,16 @@ is_running() { ! has_ended "$1"; }
   [[ $output == 127.0.0.1 ]]
 }
 
-@test "what nothing would heed is refused: hosts of a plan" {
-  run "$MUSTER" plan --hosts n1,n2 -n 1 true
-  [[ $status -eq 2 && $output == *"muster plan shows this node alone"* ]]
+@test "gpus= of the list yields to --gpus and MUSTER_GPUS" {
+  gpus_are N4
+  printf 'localhost slots=1 gpus=0\n' >hosts
+  run_muster --hostfile hosts sh -c 'echo "$MUSTER_GPU_INDEX"'
+  expect_status 0
+  [[ $output == 0 ]]
+  MUSTER_GPUS=2 run_muster --hostfile hosts sh -c 'echo "$MUSTER_GPU_INDEX"'
+  expect_status 0
+  [[ $output == 2 ]]
+  MUSTER_GPUS=2 run_muster --hostfile hosts --gpus 3 sh -c 'echo "$MUSTER_GPU_INDEX"'
+  expect_status 0
+  [[ $output == 3 ]]
 }
