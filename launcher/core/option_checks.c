@@ -81,7 +81,7 @@ int option_checks_command(enum option_command command, const struct options *opt
                            "'%s': muster gpus starts nothing and takes options only; who would "
                            "run where says: muster plan [options] %s",
                            opt->program[0], opt->program[0]);
-        return 0;
+        return check_hosts(opt, e);
     }
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",

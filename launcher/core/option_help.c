@@ -50,13 +50,23 @@ static const char *const usages[] = {
         "each would get from `muster run` with the same options. Status 0; 2 if run would "
         "refuse "
         "the\n"
-        "options; 78 if there is no way to know the GPUs.\n\n",
+        "options; 78 if there is no way to know the GPUs.\n"
+        "With --hosts or --hostfile: of those hosts, each asked over ssh, in one table where "
+        "equal hosts\n"
+        "stand together; 69 if one does not answer, within --join-timeout.\n\n",
 };
 
-/* Which GPUs, for whom, and how it is said. */
+/* Which GPUs, for whom, where, and how it is said. */
 static bool is_about_gpus(enum option_id id)
 {
-    return id <= OPTION_SKIP_UNHEALTHY || id == OPTION_JSON || id == OPTION_HELP;
+    static const enum option_id others[] = {
+        OPTION_HOSTFILE, OPTION_HOSTS,   OPTION_INCLUDE,       OPTION_EXCLUDE,
+        OPTION_SSH,      OPTION_SSH_ARG, OPTION_REMOTE_MUSTER, OPTION_JOIN_TIMEOUT,
+        OPTION_JSON,     OPTION_HELP};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (id == others[i])
+            return true;
+    return id <= OPTION_SKIP_UNHEALTHY;
 }
 static_assert(OPTION_NPROC == 0, "the options of GPU selection come first in the table");
 

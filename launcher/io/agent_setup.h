@@ -20,10 +20,12 @@ struct agent_setup {
     bool has_facts;
 };
 
-/* 0, or -1 with the error that the head's user has to see; agent_setup_fini is right after
- * both.
+/* command: what reads the command line; OPTIONS_GPUS starts nothing, so it stays in its working
+ * directory and needs no address. 0, or -1 with the error that the head's user has to see;
+ * agent_setup_fini is right after both.
  */
-int agent_setup(struct agent_setup *s, const struct wire_setup *setup, struct err *e);
+int agent_setup(struct agent_setup *s, enum option_command command,
+                const struct wire_setup *setup, struct err *e);
 void agent_setup_fini(struct agent_setup *s);
 
 #endif

@@ -168,7 +168,7 @@ static int local_argv(const struct agents *a, const char *token, struct argv *ou
     return 0;
 }
 
-static int add_host(const struct agents *a, uint32_t node, uint16_t port, struct remotes *r,
+int agents_add_host(const struct agents *a, uint32_t node, struct str record, struct remotes *r,
                     struct err *e)
 {
     const struct host *host = &a->hosts->hosts[node];
@@ -186,10 +186,26 @@ static int add_host(const struct agents *a, uint32_t node, uint16_t port, struct
     bool is_local = agents_is_here(a, host);
     if ((is_local ? local_argv(a, token, &argv) : remote_ssh_argv(&ssh, &argv, e)) < 0)
         return err_wrap(e, "%s", host->name);
-    struct remote_command command = {
-        .host = host->name, .nnodes = 1, .argv = &argv, .token = token, .is_again = !is_local};
-    int rc = add_booted(a, &command, node, port, r, e);
+    const struct remote_command command = {.host = host->name,
+                                           .nnodes = 1,
+                                           .argv = &argv,
+                                           .token = token,
+                                           .boot = record,
+                                           .is_again = !is_local};
+    remotes_add(r, &command);
     argv_fini(&argv);
+    return 0;
+}
+
+static int add_host(const struct agents *a, uint32_t node, uint16_t port, struct remotes *r,
+                    struct err *e)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    int rc = encode_boot(a, node, port, &text, e);
+    if (rc == 0)
+        rc = agents_add_host(a, node, (struct str){text.data, text.len}, r, e);
+    wipe(&text);
     return rc;
 }
 

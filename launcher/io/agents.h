@@ -45,6 +45,11 @@ int agents_check(const struct agents *a, struct err *e);
  * or -1 with ERR_USAGE or ERR_SYSTEM, and then not all were added. */
 int agents_add(struct agents *a, uint16_t port, struct remotes *r, struct err *e);
 
+/* Adds the command that starts the agent of one host, by ssh or here; record, copied, is what
+ * it gets down its standard input. 0, or -1 with ERR_USAGE or ERR_SYSTEM. */
+int agents_add_host(const struct agents *a, uint32_t node, struct str record, struct remotes *r,
+                    struct err *e);
+
 /* All agents have read their record, or none will any more: removes its file. May be called
  * again. */
 void agents_forget(struct agents *a);

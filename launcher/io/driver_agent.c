@@ -219,7 +219,7 @@ static void on_open(void *ctx, struct link *link, const struct link_peer *peer)
 /* The command line of the head, in the environment that it gives. */
 static int take_setup(struct driver_agent *d, const struct wire_setup *setup, struct err *e)
 {
-    if (agent_setup(&d->setup, setup, e) < 0)
+    if (agent_setup(&d->setup, OPTIONS_RUN, setup, e) < 0)
         return *setup->host ? err_wrap(e, "%s", setup->host) : -1;
     d->opt = &d->setup.options;
     d->facts = &d->setup.facts;

@@ -56,7 +56,7 @@ struct head_remotes *head_remotes_new(struct uv_loop_s *loop, struct spread *spr
                                       const struct head_remotes_events *events)
 {
     struct head_remotes *hr = mem_alloc(1, sizeof *hr);
-    const struct remotes_events own = {hr, on_failed, on_state};
+    const struct remotes_events own = {.ctx = hr, .on_failed = on_failed, .on_state = on_state};
     hr->spread = spread;
     hr->events = *events;
     hr->remotes = remotes_new(loop, limits, &own);

@@ -368,7 +368,8 @@ static void look_for_marker(struct remote *m)
     on_marker(m);
 }
 
-/* "try 10.0.0.1:41234 timed out": what the agent of one host does until it has its link. */
+/* "try 10.0.0.1:41234 timed out": what the agent of one host does until it has its link. Or
+ * what it answers to a question. */
 static void read_status(struct remote *m)
 {
     static const char try[] = "try ";
@@ -377,6 +378,8 @@ static void read_status(struct remote *m)
         *end = '\0';
         if (!m->is_group && strncmp(m->said.data, try, sizeof try - 1) == 0)
             tell_state(m, "ssh up, no link: ", m->said.data + sizeof try - 1);
+        else if (!m->is_group && m->owner->events.on_answer)
+            m->owner->events.on_answer(m->owner->events.ctx, m->node, m->said.data);
         buf_consume(&m->said, (size_t)(end + 1 - m->said.data));
     }
     if (m->said.len > WORDS_MAX)

@@ -27,6 +27,9 @@ struct remotes_events {
      * ERR_UNAVAILABLE, without the host's name. One that starts several nodes tells of the
      * first of them that has no link. */
     void (*on_failed)(void *ctx, uint32_t node, const char *host, const struct err *why);
+    /* A line that the agent of one host has said and that is none about its way to the head;
+     * valid during the call. NULL = nobody asks. */
+    void (*on_answer)(void *ctx, uint32_t node, const char *line);
     /* How far it is, in a few words: "ssh refused, trying again". */
     void (*on_state)(void *ctx, uint32_t node, const char *host, const char *state);
 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/core/ask_record.h"
 #include "launcher/core/host_filter.h"
 #include "launcher/core/hostfile.h"
 #include "launcher/io/head_addrs.h"
@@ -207,6 +208,26 @@ const struct link_key *spread_key(const struct spread *s)
 const char *spread_reach(const struct spread *s)
 {
     return s->heads[0].host;
+}
+
+int spread_ask(struct spread *s, struct remotes *r, struct err *e)
+{
+    struct buf setup, record;
+    int rc = 0;
+    buf_init(&setup, 0);
+    buf_init(&record, 0);
+    for (uint32_t node = 0; node < s->hosts.n && rc == 0; node++) {
+        buf_reset(&setup);
+        buf_reset(&record);
+        rc = spread_setup(s, node, &setup, e);
+        if (rc < 0)
+            break;
+        ask_record_encode((struct str){setup.data, setup.len}, &record);
+        rc = agents_add_host(&s->agents, node, (struct str){record.data, record.len}, r, e);
+    }
+    buf_fini(&setup);
+    buf_fini(&record);
+    return rc;
 }
 
 const char *spread_host(const struct spread *s, uint32_t node)

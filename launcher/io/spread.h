@@ -33,6 +33,10 @@ const char *spread_reach(const struct spread *s);
 /* Adds the commands that start the agents, as agents_add. */
 int spread_add(struct spread *s, uint16_t port, struct remotes *r, struct err *e);
 
+/* Adds commands whose agents answer a question instead (ask_record.h): each gets the SETUP
+ * message of its host. 0, or -1 with ERR_USAGE or ERR_SYSTEM. */
+int spread_ask(struct spread *s, struct remotes *r, struct err *e);
+
 /* All nodes have their link, or none will get one any more. */
 void spread_started(struct spread *s);
 

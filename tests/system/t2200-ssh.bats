@@ -313,3 +313,19 @@ W
   expect_status 0
   kill -KILL "$STARTED"
 }
+
+@test "muster gpus asks every host and says who does not answer" {
+  local node
+  for node in 2 3; do
+    echo "export MUSTER_FAKE_GPUS=$SOURCE/tests/vectors/devices/inventories.json:N4; echo noise" >"$LAB/node$node/home/.bashrc"
+  done
+  lab_muster 1 gpus --hosts node2,node3
+  expect_status 0
+  [[ ${#lines[@]} -eq 5 && ${lines[1]} =~ ^node2,\ node3\ +0\ +cuda:0\ +0\ +NVIDIA\ H200 ]]
+  printf 'node2\nnode3 slots=2\n10.77.0.3 user=nobody\n' >hosts
+  lab_muster 1 gpus --hostfile hosts
+  expect_status 69
+  [[ ${#lines[@]} -eq 9 ]]
+  expect_in "$stderr" "10.77.0.3: nobody@10.77.0.3: Permission denied (publickey)."
+  lab_ps_empty
+}
