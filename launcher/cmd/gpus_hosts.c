@@ -75,15 +75,19 @@ static void say_reasons(const struct heard *h)
     struct start_faults faults = {0};
     struct buf line;
     uint32_t node;
+    enum err_code code;
     for (uint32_t i = 0; i < h->n; i++) {
         const struct hosts_gpus_entry *entry = &h->entries[i];
         const char *why =
             entry->answer ? hosts_gpus_remark(entry->answer, h->answers[i].status) : entry->why;
-        if (why)
-            start_faults_add(&faults, i, entry->host, why, 0);
+        struct err e;
+        if (!why)
+            continue;
+        err_set(&e, ERR_UNAVAILABLE, "%s", why);
+        start_faults_add(&faults, i, entry->host, &e, 0);
     }
     buf_init(&line, 0);
-    while (start_faults_next(&faults, &node, &line)) {
+    while (start_faults_next(&faults, &node, &code, &line)) {
         log_error("gpus", "%s", buf_str(&line));
         buf_reset(&line);
     }

@@ -140,6 +140,8 @@ struct frame {
         struct {
             const struct err *err; /* up: why this node cannot run its part; down: why it may
                                       not join */
+            const char *host;      /* up: as in its hello, which it may not have said */
+            uint32_t node_rank;    /* likewise */
         } refused;
         struct {
             uint32_t local_rank, pid;

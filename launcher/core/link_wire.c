@@ -78,6 +78,8 @@ static const struct field frame_fields[] = {
     ROW(HELLO, MAYBE, hello.reach, ADDR_MAX),
     ROW(PLAN, ORDER, plan.order, 0),
     ROW(REFUSED, ERR, refused.err, 0),
+    ROW(REFUSED, MAYBE, refused.host, HOST_MAX),
+    ROW(REFUSED, U32, refused.node_rank, 0),
     ROW(STARTED, U32, started.local_rank, 0),
     ROW(STARTED, U32, started.pid, 0),
     ROW(SIGNAL, SIGNAL, signal.signo, 0),

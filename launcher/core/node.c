@@ -93,7 +93,10 @@ struct frame *node_send(struct node *n, struct effects *fx, enum frame_type type
 
 static void refuse(struct node *n, struct effects *fx)
 {
-    node_send(n, fx, FRAME_REFUSED)->u.refused.err = &n->err;
+    struct frame *frame = node_send(n, fx, FRAME_REFUSED);
+    frame->u.refused.err = &n->err;
+    frame->u.refused.host = n->facts->host;
+    frame->u.refused.node_rank = n->place.node_rank;
 }
 
 /* ---- starting ---- */

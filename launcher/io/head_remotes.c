@@ -21,13 +21,14 @@ static void tell_faults(struct head_remotes *hr)
 {
     struct buf text;
     uint32_t node;
+    enum err_code code;
     buf_init(&text, 0);
-    while (start_faults_next(&hr->faults, &node, &text)) {
+    while (start_faults_next(&hr->faults, &node, &code, &text)) {
         if (hr->has_failed) {
             log_error("remote", "%s", buf_str(&text));
         } else {
             hr->has_failed = true;
-            err_set(&hr->err, ERR_UNAVAILABLE, "%s", buf_str(&text));
+            err_set(&hr->err, code, "%s", buf_str(&text));
             hr->events.on_failed(hr->events.ctx, node, &hr->err);
         }
         buf_reset(&text);
@@ -39,7 +40,7 @@ static void tell_faults(struct head_remotes *hr)
 static void on_failed(void *ctx, uint32_t node, const char *host, const struct err *why)
 {
     struct head_remotes *hr = ctx;
-    start_faults_add(&hr->faults, node, host, why->text, now_ms());
+    start_faults_add(&hr->faults, node, host, why, now_ms());
     if (hr->faults.n + hr->nlinked >= spread_nodes(hr->spread)) /* all have been heard */
         hr->faults.due_ms = now_ms();
 }

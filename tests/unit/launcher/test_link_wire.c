@@ -28,7 +28,7 @@ static const struct frame frames[] = {
     {FRAME_HELLO, 1, {.hello = {"n1", 0xfffffffe, 5, 6, 77, "10.0.0.1", "10.9.0.1"}}},
     {FRAME_PLAN, 2, {.plan = {&order}}},
     {FRAME_READY, 3, {{0}}},
-    {FRAME_REFUSED, 4, {.refused = {&refusal}}},
+    {FRAME_REFUSED, 4, {.refused = {&refusal, "n4", 4}}},
     {FRAME_START, 5, {{0}}},
     {FRAME_STARTED, 6, {.started = {7, 4242424242}}},
     {FRAME_SIGNAL, 7, {.signal = {64}}},
@@ -156,7 +156,9 @@ static void the_layout_stays(void **state)
                       refused[] = "\x01\x04\x04\0\0\0"
                                   "\x0b\0\0\0GPU_REQUEST\0"
                                   "\x0d\0\0\0"
-                                  "\x0d\0\0\0no GPU 9 here";
+                                  "\x0d\0\0\0no GPU 9 here\0"
+                                  "\x01\x02\0\0\0n4\0"
+                                  "\x04\0\0\0";
     struct buf b;
     (void)state;
     encode(&frames[FRAME_STOP], &b);
@@ -164,7 +166,7 @@ static void the_layout_stays(void **state)
     assert_memory_equal(b.data, stop, b.len);
     buf_fini(&b);
     encode(&frames[FRAME_REFUSED], &b);
-    assert_int_equal(b.len, sizeof refused);
+    assert_int_equal(b.len, sizeof refused - 1);
     assert_memory_equal(b.data, refused, b.len);
     buf_fini(&b);
     for (int i = 0; i < FRAME_TYPE_COUNT; i++) {
