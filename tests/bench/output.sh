@@ -9,6 +9,7 @@ set -euo pipefail
 
 mib=64 rounds=5 bin=
 root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/bench/lib.bash"
 while getopts m:r:b: option; do
   case $option in
   m) mib=$OPTARG ;;
@@ -50,8 +51,6 @@ one() { # name ranks: appends the time in microseconds
     exit 1
   fi
 }
-
-median() { sort -n "$1" | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'; }
 
 names=(cat)
 if [[ -x $bin/muster ]]; then names+=(muster "muster, prefixes"); else echo "output.sh: no $bin/muster" >&2; fi

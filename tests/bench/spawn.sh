@@ -10,6 +10,7 @@ set -euo pipefail
 
 n=8 rounds=21 bin=
 root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/bench/lib.bash"
 while getopts n:r:b: option; do
   case $option in
   n) n=$OPTARG ;;
@@ -29,16 +30,6 @@ build_floor() { # a release build without tests does not have it
   [[ -x $floor ]] && return
   floor=$scratch/spawn_floor
   "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -o "$floor" "$root/tests/bench/spawn_floor.c"
-}
-
-find_torchrun() {
-  local found=${TORCHRUN:-} one
-  if [[ -z $found ]]; then
-    for one in "${XDG_CACHE_HOME:-$HOME/.cache}"/muster/torch/*/bin/torchrun; do
-      [[ -x $one ]] && found=$one
-    done
-  fi
-  echo "$found"
 }
 
 # name -> command line; `order` keeps the rows' order
@@ -96,8 +87,6 @@ measure_all() {
     done
   done
 }
-
-median() { sort -n "$1" | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'; }
 
 print_table() {
   local name wall cpu wall0 cpu0
