@@ -10,6 +10,11 @@ muster_unit_tests(launcher launcher_driven muster_io muster_core rendezvous_io r
 
 add_executable(escape system/toys/escape.c)
 target_link_libraries(escape PRIVATE muster_flags Threads::Threads)
+# Many agents for system/t2850-scale, and the remote shell that brings them their records.
+add_executable(agent_load tools/agent_load.c)
+target_link_libraries(agent_load PRIVATE muster_core rendezvous_io dep_uv)
+add_executable(ssh_stand_in tools/ssh_stand_in.c)
+target_link_libraries(ssh_stand_in PRIVATE muster_flags)
 add_executable(counter system/toys/counter.c)
 target_link_libraries(counter PRIVATE rendezvous_client)
 add_executable(beater system/toys/beater.c)

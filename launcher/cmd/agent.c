@@ -9,7 +9,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/cmd/answer.h"
 #include "launcher/cmd/cmd.h"
+#include "launcher/core/ask_record.h"
 #include "launcher/core/boot_parse.h"
 #include "launcher/core/engine_detect.h"
 #include "launcher/core/link_wire.h"
@@ -41,33 +43,30 @@ static int parse(char *const *args, struct boot_request *r, struct err *e)
     return 0;
 }
 
-/* Reads no byte beyond the record: a byte at a time would do, but the pipe holds nothing else.
- */
-static int read_record(int fd, struct boot_record *out, struct err *e)
+/* Reads until the empty line is there; *length: up to and with it. */
+static int read_head(int fd, struct buf *text, size_t *length, struct err *e)
 {
-    struct buf text;
-    size_t length = 0;
-    buf_init(&text, BOOT_TEXT_MAX);
-    int rc = 0;
-    while (rc == 0 && !length) {
+    *length = 0;
+    while (!*length) {
         char part[READ_SIZE];
         ssize_t n = read(fd, part, sizeof part);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            rc = err_set(e, ERR_UNAVAILABLE, "the boot record ended before it was complete");
-        else
-            buf_add(&text, part, (size_t)n);
+            return err_set(e, ERR_UNAVAILABLE, "the boot record ended before it was complete");
+        buf_add(text, part, (size_t)n);
         boot_record_wipe(part, sizeof part);
-        if (rc == 0)
-            rc = boot_parse_end((struct str){text.data, text.len}, &length, e);
+        if (boot_parse_end((struct str){text->data, text->len}, length, e) < 0)
+            return -1;
     }
-    if (rc == 0)
-        rc = boot_parse((struct str){text.data, length}, out, e);
-    if (text.data)
-        boot_record_wipe(text.data, text.len);
-    buf_fini(&text);
-    return rc;
+    return 0;
+}
+
+static void wipe(struct buf *text)
+{
+    if (text->data)
+        boot_record_wipe(text->data, text->len);
+    buf_fini(text);
 }
 
 /* To who has started us, over the same command. */
@@ -118,11 +117,37 @@ static int run(const struct boot_record *boot, int lifeline)
     return status;
 }
 
+/* What it is there for stands in the record. */
+static int begin(int fd, bool is_file)
+{
+    struct err e;
+    struct boot_record boot;
+    struct buf text;
+    size_t length;
+    int status = 0;
+    buf_init(&text, BOOT_TEXT_MAX);
+    int rc = read_head(fd, &text, &length, &e);
+    bool is_asked = rc == 0 && ask_record_is((struct str){text.data, length});
+    if (is_asked)
+        status = answer(fd, &text);
+    else if (rc == 0)
+        rc = boot_parse((struct str){text.data, length}, &boot, &e);
+    wipe(&text);
+    if (is_file)
+        close(fd);
+    if (rc < 0)
+        return cmd_fail(&e);
+    if (is_asked)
+        return status;
+    status = run(&boot, is_file ? -1 : STDIN_FILENO);
+    boot_record_fini(&boot);
+    return status;
+}
+
 int cmd_agent(char *const *args)
 {
     struct err e;
     struct boot_request request;
-    struct boot_record boot;
     if (parse(args, &request, &e) < 0)
         return cmd_fail(&e);
     int fd = STDIN_FILENO;
@@ -134,11 +159,5 @@ int cmd_agent(char *const *args)
         printf("\nmuster-agent 1 %s %s\n", request.token, MUSTER_VERSION);
         fflush(stdout);
     }
-    if (read_record(fd, &boot, &e) < 0)
-        return cmd_fail(&e);
-    if (request.file)
-        close(fd);
-    int status = run(&boot, request.file ? -1 : STDIN_FILENO);
-    boot_record_fini(&boot);
-    return status;
+    return begin(fd, request.file != NULL);
 }

@@ -62,7 +62,9 @@ static const struct command_page pages[] = {
                 "The GPUs of this machine, what CUDA calls them under the present environment, "
                 "and the rank that each would get from `muster run` with the same options. "
                 "Status 0; 2 if run would refuse the options; 78 if there is no way to know "
-                "the GPUs.",
+                "the GPUs. With --hosts or --hostfile: of those hosts, each asked over ssh, in "
+                "one table where equal hosts stand together; 69 if one does not answer within "
+                "--join-timeout.",
             .notes = OF_RUN_NOTES,
             .option = gpus_option,
             .examples = {{"CUDA_VISIBLE_DEVICES=2,0 muster gpus --json",
@@ -77,7 +79,9 @@ static const struct command_page pages[] = {
                 "What `muster run` with the same words would do: each rank's device, CPUs, "
                 "environment and files, and where every value came from (-v: also what is "
                 "passed on unchanged). Starts and changes nothing; what run would refuse is "
-                "refused in the same words, with the same status.",
+                "refused in the same words, with the same status. Of the hosts of a list "
+                "(--hosts, --hostfile, an allocation): which ranks each gets and from what; no "
+                "host is asked, and what only it knows is said to be decided there.",
             .notes = OF_RUN_NOTES,
             .has_program = true,
             .option = plan_option,

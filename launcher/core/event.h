@@ -131,6 +131,8 @@ struct frame {
             uint32_t pid;       /* of its muster */
             const char *via;    /* numeric address under which it reached the head; NULL = it is
                                    in the head's own process */
+            const char *reach;  /* numeric address under which others reach it; NULL = the one
+                                   its link comes from */
         } hello;
         struct {
             const struct order *order;
@@ -138,6 +140,8 @@ struct frame {
         struct {
             const struct err *err; /* up: why this node cannot run its part; down: why it may
                                       not join */
+            const char *host;      /* up: as in its hello, which it may not have said */
+            uint32_t node_rank;    /* likewise */
         } refused;
         struct {
             uint32_t local_rank, pid;

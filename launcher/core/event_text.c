@@ -46,8 +46,11 @@ static const struct field frame_fields[] = {
     FRAME_FIELD(HELLO, "nnodes", U32, hello.nnodes),
     FRAME_FIELD(HELLO, "pid", U32, hello.pid),
     FRAME_FIELD(HELLO, "via", MAYBE, hello.via),
+    FRAME_FIELD(HELLO, "reach", MAYBE, hello.reach),
     FRAME_FIELD(PLAN, "order", ORDER, plan.order),
     FRAME_FIELD(REFUSED, "err", ERR, refused.err),
+    FRAME_FIELD(REFUSED, "host", MAYBE, refused.host),
+    FRAME_FIELD(REFUSED, "rank", RANK, refused.node_rank),
     FRAME_FIELD(STARTED, "local_rank", U32, started.local_rank),
     FRAME_FIELD(STARTED, "pid", U32, started.pid),
     FRAME_FIELD(SIGNAL, "signo", SIGNAL, signal.signo),
@@ -516,6 +519,8 @@ int event_parse(char *line, struct event *ev, struct order *order, struct err *i
     ev->u.frame.frame.generation = (uint32_t)generation;
     if (frame == FRAME_HELLO)
         ev->u.frame.frame.u.hello.node_rank = NODE_RANK_ANY;
+    if (frame == FRAME_REFUSED)
+        ev->u.frame.frame.u.refused.node_rank = NODE_RANK_ANY;
     return fields_parse(frame_fields, COUNT(frame_fields), frame, &ev->u.frame.frame, &rest,
                         order, inner, e);
 }

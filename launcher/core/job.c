@@ -9,9 +9,11 @@
 #include "launcher/core/job_join.h"
 #include "launcher/core/job_leave.h"
 #include "launcher/core/job_look.h"
+#include "launcher/core/job_refuse.h"
 #include "launcher/core/job_signal.h"
 #include "launcher/core/job_spare.h"
 #include "launcher/core/job_state.h"
+#include "launcher/core/note.h"
 
 /*         all HELLO           all READY
  *   JOIN -----------> START -----------> RUN ---.
@@ -76,6 +78,7 @@ void job_free(struct job *j)
         return;
     members_fini(&j->nodes);
     spares_fini(&j->spares);
+    start_faults_fini(&j->refusals);
     awaited_fini(&j->awaited);
     free(j->ranks);
     free(j->addr);
@@ -96,6 +99,7 @@ uint64_t job_deadline(const struct job *j)
         return UINT64_MAX;
     uint64_t due_ms =
         job_least(job_least(j->next_beat_check_ms, j->time_limit_at_ms), j->deaf_limit_ms);
+    due_ms = job_least(due_ms, start_faults_due_ms(&j->refusals));
     return job_least(job_least(due_ms, j->state_deadline_ms), j->survey.deadline_ms);
 }
 
@@ -123,6 +127,11 @@ const struct job_rank *job_ranks(const struct job *j, uint32_t *n)
 uint32_t job_generation(const struct job *j)
 {
     return j->generation;
+}
+
+bool job_has_node_at(const struct job *j, const char *host)
+{
+    return members_has_reach(&j->nodes, host);
 }
 
 int job_stop_signal(const struct job *j, uint64_t *gone_after_ms)
@@ -212,7 +221,7 @@ static void on_frame(struct job *j, uint32_t link, const struct frame *frame, ui
         return;
     }
     if (frame->type == FRAME_REFUSED) {
-        job_join_refused(j, link, frame, now_ms, fx);
+        job_refuse_take(j, link, frame, now_ms, fx);
         return;
     }
     struct spare *spare = n ? NULL : spares_find(&j->spares, link);
@@ -355,6 +364,7 @@ static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
         after_sleep(j, now_ms);
     if (now_ms >= j->next_beat_check_ms)
         job_leave_check_beats(j, now_ms, fx);
+    job_refuse_check(j, now_ms, fx);
     if (now_ms >= j->time_limit_at_ms)
         on_time_limit(j, now_ms, fx);
     if (now_ms >= j->deaf_limit_ms)
@@ -395,6 +405,8 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
         job_leave_link(j, ev->u.node_lost.node, ev->u.node_lost.err, ev->now_ms, out);
         return;
     case EV_NODE_FAILED:
+        if (job_refuse_is_pending(j)) /* which came first, and will be the verdict */
+            note_add(out, NOTE_ALSO_REFUSED)->text = ev->u.node_failed.err->text;
         if (ev->u.node_failed.node < j->nodes.n)
             job_leave_lose(j, &j->nodes.list[ev->u.node_failed.node], ev->u.node_failed.err,
                            ev->now_ms, out);

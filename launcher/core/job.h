@@ -55,6 +55,9 @@ const struct seen *job_seen(const struct job *j);
 const struct job_rank *job_ranks(const struct job *j, uint32_t *n);
 uint32_t job_generation(const struct job *j);
 
+/* Whether a node that has joined is to be reached under this numeric address, as it says. */
+bool job_has_node_at(const struct job *j, const char *host);
+
 /* The signal that muster sent to stop the others and how long until all were gone; 0 = none was
  * sent. */
 int job_stop_signal(const struct job *j, uint64_t *gone_after_ms);

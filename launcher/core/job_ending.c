@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "launcher/core/job_look.h"
+#include "launcher/core/job_refuse.h"
 #include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
 
@@ -91,6 +92,7 @@ int job_ending_signal(int signo)
 void job_ending_with(struct job *j, enum verdict_kind kind, int signo, const struct err *err,
                      uint64_t now_ms, struct effects *fx)
 {
+    job_refuse_settle(j, now_ms, fx);
     if (j->verdict.kind == VERDICT_OK) {
         j->verdict.kind = kind;
         j->verdict.signo = signo;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "launcher/core/job_ending.h"
 #include "launcher/core/job_leave.h"
+#include "launcher/core/job_refuse.h"
 #include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
 #include "launcher/core/plan.h"
@@ -90,11 +91,12 @@ void job_join_store_ready(struct job *j, uint32_t generation, uint64_t now_ms,
 
 /* ---- joining ---- */
 
-/* Who may not join hears why, and that is all it gets. */
-static void send_away(struct job *j, uint32_t link, const struct err *e, struct effects *fx)
+void job_join_send_away(struct job *j, uint32_t link, const struct err *e, struct effects *fx)
 {
     j->sent_away = *e;
-    job_send_link(j, fx, link, FRAME_REFUSED)->u.refused.err = &j->sent_away;
+    struct frame *frame = job_send_link(j, fx, link, FRAME_REFUSED);
+    frame->u.refused.err = &j->sent_away;
+    frame->u.refused.node_rank = NODE_RANK_ANY;
     effects_add(fx, FX_DROP_NODE)->u.drop_node.node = link;
 }
 
@@ -108,14 +110,16 @@ void job_join_hello(struct job *j, uint32_t link, const struct frame *frame, uin
     int rc = is_open ? members_join(&j->nodes, link, frame, now_ms, &e)
                      : job_spare_park(j, link, frame, now_ms, fx, &e);
     if (rc < 0) {
-        send_away(j, link, &e, fx);
+        job_join_send_away(j, link, &e, fx);
         note_add(fx, NOTE_NODE_REFUSED)->text = j->sent_away.text;
     }
     if (rc < 0 || !is_open)
         return;
     if (j->join_limit_ms == UINT64_MAX)
         j->join_limit_ms = now_ms + j->opt->join_timeout_ms;
-    if (members_complete(&j->nodes)) {
+    if (job_refuse_is_pending(j)) {
+        job_refuse_check(j, now_ms, fx);
+    } else if (members_complete(&j->nodes)) {
         plan(j, now_ms, fx);
     } else if (j->nodes.njoined >= j->opt->nnodes_min && j->last_call_ms == UINT64_MAX) {
         j->last_call_ms = now_ms + j->opt->last_call_ms;
@@ -124,18 +128,6 @@ void job_join_hello(struct job *j, uint32_t link, const struct frame *frame, uin
         note->number = j->nodes.njoined;
         note->rank = (uint32_t)(j->opt->last_call_ms / 1000);
     }
-}
-
-void job_join_refused(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
-                      struct effects *fx)
-{
-    const struct member *n = members_find(&j->nodes, link);
-    struct err e = *frame->u.refused.err;
-    if (!n)
-        send_away(j, link, &e, fx);
-    else if (j->nodes.n > 1)
-        err_wrap(&e, "%s", n->host);
-    job_ending_with(j, VERDICT_ERROR, 0, &e, now_ms, fx);
 }
 
 void job_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
@@ -184,7 +176,9 @@ void job_join_ready(struct job *j, struct member *n, uint64_t now_ms, struct eff
     if (j->state != JOB_START || n->status != MEMBER_JOINED)
         return;
     n->status = MEMBER_READY;
-    if (++j->nready < j->nodes.n)
+    j->nready++;
+    job_refuse_check(j, now_ms, fx);
+    if (j->nready < j->nodes.n || j->state != JOB_START)
         return;
     if (j->opt->is_plan)
         job_ending_finish(j, fx);

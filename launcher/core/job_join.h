@@ -1,9 +1,9 @@
 /* job_join.h - decides who takes part in a generation: which nodes join, how long they are
  * awaited, which ranks they get, and when their workers start.
  *
- * JOIN -> START -> RUN of the drawing in job.c. A part of the head machine: called by job.c
- * alone, on the state of job_state.h. Who a member is decides members.c; who goes, job_leave.h.
- * Everywhere fx is appended to, and now_ms is the time of the event.
+ * JOIN -> START -> RUN of the drawing in job.c. A part of the head machine: called by its
+ * other files, on the state of job_state.h. Who a member is decides members.c; who goes,
+ * job_leave.h. Everywhere fx is appended to, and now_ms is the time of the event.
  */
 #ifndef MUSTER_LAUNCHER_CORE_JOB_JOIN_H
 #define MUSTER_LAUNCHER_CORE_JOB_JOIN_H
@@ -15,9 +15,8 @@
 void job_join_hello(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
                     struct effects *fx);
 
-/* A node refuses its order, or could not even say hello: the job ends by its error. */
-void job_join_refused(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
-                      struct effects *fx);
+/* Who may not join, or has refused before its hello, hears why, and that is all it gets. */
+void job_join_send_away(struct job *j, uint32_t link, const struct err *e, struct effects *fx);
 
 /* In JOIN, the deadline of the state: the job goes on with those that have joined if they are
  * enough and were given their last call, says who is late, or ends by the first that is missing

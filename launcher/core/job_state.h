@@ -1,8 +1,8 @@
 /* job_state.h - the state of the head machine, shared by the files that decide for it.
  *
- * Private to job.c, job_join.c, job_leave.c, job_look.c, job_signal.c and job_ending.c: to
- * everybody else struct job is opaque (job.h). The drawing of the states, the table of allowed
- * moves and the switch on events stand in job.c. Decides nothing.
+ * Private to job.c, job_join.c, job_leave.c, job_look.c, job_refuse.c, job_signal.c and
+ * job_ending.c: to everybody else struct job is opaque (job.h). The drawing of the states, the
+ * table of allowed moves and the switch on events stand in job.c. Decides nothing.
  */
 #ifndef MUSTER_LAUNCHER_CORE_JOB_STATE_H
 #define MUSTER_LAUNCHER_CORE_JOB_STATE_H
@@ -11,6 +11,7 @@
 #include "launcher/core/awaited.h"
 #include "launcher/core/members.h"
 #include "launcher/core/spares.h"
+#include "launcher/core/start_faults.h"
 #include "launcher/core/notice.h"
 #include "launcher/core/restart.h"
 #include "launcher/core/survey.h"
@@ -42,7 +43,8 @@ struct job {
     struct members nodes;
     struct awaited awaited;
     struct spares spares;
-    uint32_t nready, nreaped; /* reaped: also lost */
+    struct start_faults refusals; /* of nodes that cannot run their part */
+    uint32_t nready, nreaped;     /* reaped: also lost */
     struct job_rank *ranks;
     uint32_t nranks, nalive;
     char *addr;
@@ -60,7 +62,7 @@ struct job {
     bool is_user_end;     /* a signal or a time limit: no restart */
     struct notice notice; /* of --preempt-signal */
     struct survey survey;
-    struct buf line; /* what the survey has found, referenced by notes */
+    struct buf line; /* what the survey has found, or nodes have refused; for notes */
     struct restart restart;
     struct verdict verdict;
     struct err sent_away; /* why a node was, referenced by its frame */

@@ -75,8 +75,11 @@ static const struct field frame_fields[] = {
     ROW(HELLO, U32, hello.nnodes, 0),
     ROW(HELLO, U32, hello.pid, 0),
     ROW(HELLO, MAYBE, hello.via, ADDR_MAX),
+    ROW(HELLO, MAYBE, hello.reach, ADDR_MAX),
     ROW(PLAN, ORDER, plan.order, 0),
     ROW(REFUSED, ERR, refused.err, 0),
+    ROW(REFUSED, MAYBE, refused.host, HOST_MAX),
+    ROW(REFUSED, U32, refused.node_rank, 0),
     ROW(STARTED, U32, started.local_rank, 0),
     ROW(STARTED, U32, started.pid, 0),
     ROW(SIGNAL, SIGNAL, signal.signo, 0),
@@ -335,6 +338,9 @@ int link_wire_setup(const struct wire_setup *s, struct buf *out, struct err *e)
     add_text(&m, s->host, HOST_MAX);
     add_text(&m, s->dir, DIR_MAX);
     add_text(&m, s->slots, SLOTS_MAX);
+    add_text(&m, s->addr, ADDR_MAX);
+    add_text(&m, s->iface, ADDR_MAX);
+    add_text(&m, s->line, DIR_MAX);
     add_list(&m, s->args, s->nargs);
     add_list(&m, s->env, s->nenv);
     bool is_fit = !m.overflowed;
@@ -604,6 +610,9 @@ static int get_setup(struct reader *r, struct wire_message *m)
     if (get_number(r, 4, &node, "node") < 0 || get_text(r, HOST_MAX, &s->host, "host") < 0
         || get_text(r, DIR_MAX, &s->dir, "directory") < 0
         || get_text(r, SLOTS_MAX, &s->slots, "slots") < 0
+        || get_text(r, ADDR_MAX, &s->addr, "address") < 0
+        || get_text(r, ADDR_MAX, &s->iface, "interface") < 0
+        || get_text(r, DIR_MAX, &s->line, "line") < 0
         || get_strings(r, m, 0, &s->nargs, false, "arguments") < 0
         || get_strings(r, m, s->nargs + 1, &s->nenv, true, "environment") < 0)
         return -1;

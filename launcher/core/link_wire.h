@@ -49,11 +49,12 @@ struct wire_who {
 
 /* What a node has to know before its machine can begin. */
 struct wire_setup {
-    uint32_t node;           /* its index */
-    const char *host;        /* what it is called in reports; "" = its own name */
-    const char *dir;         /* working directory */
-    const char *slots;       /* which take part, as host_slots_format; "" = all */
-    const char *const *args; /* the command line, NULL-terminated */
+    uint32_t node;                   /* its index */
+    const char *host;                /* what it is called in reports; "" = its own name */
+    const char *dir;                 /* working directory */
+    const char *slots;               /* which take part, as host_slots_format; "" = all */
+    const char *addr, *iface, *line; /* as own_addr.h has them; "" = not given */
+    const char *const *args;         /* the command line, NULL-terminated */
     size_t nargs;
     const char *const *env; /* "NAME=value" each, NULL-terminated */
     size_t nenv;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "launcher/core/node_order.h"
+#include "rendezvous/addr.h"
 
 void members_init(struct members *m, uint32_t n)
 {
@@ -14,11 +15,17 @@ void members_init(struct members *m, uint32_t n)
         m->list[i].link = LINK_NONE;
 }
 
+static void free_texts(struct member *member)
+{
+    free(member->host);
+    free(member->via);
+    free(member->reach);
+}
+
 void members_fini(struct members *m)
 {
     for (uint32_t i = 0; i < m->capacity; i++) {
-        free(m->list[i].host);
-        free(m->list[i].via);
+        free_texts(&m->list[i]);
     }
     free(m->list);
     free(m->by_link);
@@ -109,6 +116,7 @@ int members_join(struct members *m, uint32_t link, const struct frame *hello, ui
                                  .pid = hello->u.hello.pid,
                                  .host = mem_strdup(hello->u.hello.host),
                                  .via = mem_strdup(hello->u.hello.via),
+                                 .reach = mem_strdup(hello->u.hello.reach),
                                  .last_heard_ms = now_ms};
     m->njoined++;
     set_link(m, link, i + 1);
@@ -118,8 +126,7 @@ int members_join(struct members *m, uint32_t link, const struct frame *hello, ui
 void members_leave(struct members *m, struct member *member)
 {
     set_link(m, member->link, 0);
-    free(member->host);
-    free(member->via);
+    free_texts(member);
     *member = (struct member){.link = LINK_NONE};
     m->njoined--;
 }
@@ -192,6 +199,15 @@ void members_settle(struct members *m)
         set_link(m, m->list[i].link, i + 1);
     free(sorted);
     free(is_taken);
+}
+
+bool members_has_reach(const struct members *m, const char *host)
+{
+    for (uint32_t i = 0; i < m->n; i++)
+        if (m->list[i].reach && m->list[i].status != MEMBER_LOST
+            && addr_is_same_host(m->list[i].reach, host))
+            return true;
+    return false;
 }
 
 const char *members_common_address(const struct members *m)

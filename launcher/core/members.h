@@ -22,7 +22,7 @@ struct member {
     enum member_status status;
     uint32_t link; /* LINK_NONE = never joined */
     uint32_t slots, asked_rank, pid;
-    char *host, *via; /* NULL before it joined */
+    char *host, *via, *reach; /* as in its hello; NULL before it joined */
     uint64_t last_heard_ms;
     bool is_silent; /* none of its workers has written anything for the limit */
     struct order order;
@@ -72,6 +72,9 @@ void members_settle(struct members *m);
 
 /* Place in the list: after members_settle the node rank. */
 uint32_t members_rank(const struct members *m, const struct member *member);
+
+/* Whether it is the address that a node is to be reached under, as it says itself. */
+bool members_has_reach(const struct members *m, const char *host);
 
 /* The address under which all nodes reached the head; NULL if they differ or none knows one. */
 const char *members_common_address(const struct members *m);

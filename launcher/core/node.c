@@ -93,7 +93,10 @@ struct frame *node_send(struct node *n, struct effects *fx, enum frame_type type
 
 static void refuse(struct node *n, struct effects *fx)
 {
-    node_send(n, fx, FRAME_REFUSED)->u.refused.err = &n->err;
+    struct frame *frame = node_send(n, fx, FRAME_REFUSED);
+    frame->u.refused.err = &n->err;
+    frame->u.refused.host = n->facts->host;
+    frame->u.refused.node_rank = n->place.node_rank;
 }
 
 /* ---- starting ---- */
@@ -113,6 +116,7 @@ static void on_boot(struct node *n, uint64_t now_ms, struct effects *fx)
     hello->u.hello.nnodes = n->place.nnodes;
     hello->u.hello.pid = n->place.pid;
     hello->u.hello.via = n->place.via;
+    hello->u.hello.reach = n->place.reach;
     n->is_head_still = true; /* until it says its first word */
     if (n->place.beat_ms)
         n->next_beat_ms = now_ms + n->place.beat_ms;

@@ -22,6 +22,8 @@ struct node_place {
     uint32_t nnodes;    /* of this node's own command line, 0 = none */
     uint32_t pid;       /* of this muster */
     const char *via;    /* numeric address under which the head was reached; NULL likewise */
+    const char *reach; /* numeric address under which others reach this node; NULL = the one its
+                          link comes from */
 };
 
 /* Keeps references to opt and facts and what place points to. Five missing beats of the head

@@ -46,6 +46,7 @@
     X(NODE_AWAITED, INFO, "waiting for {number} nodes in place of those that were lost")       \
     X(LAST_CALL, INFO, "{number} nodes have joined; {rank} s for more")                        \
     X(NODE_REFUSED, INFO, "a node was turned away: {text}")                                    \
+    X(ALSO_REFUSED, ERROR, "{text}")                                                           \
     X(NODE_SPARE, INFO,                                                                        \
       "{text} has come as a spare: it takes the place of a node that is lost")                 \
     X(NODE_LEFT, INFO, "a node left before the start ({text}); waiting for another")           \

@@ -70,10 +70,10 @@ int option_checks_command(enum option_command command, const struct options *opt
                 "--json is for muster plan and muster gpus; a run has no such report");
         break;
     case OPTIONS_PLAN:
-        if (options_has_hosts(opt) || opt->nnodes_max > 1)
+        if (opt->nnodes_max > 1 && !options_has_hosts(opt))
             return err_set(e, ERR_USAGE,
-                           "muster plan shows this node alone; leave --hosts, --hostfile and "
-                           "--nnodes out to see what it would do");
+                           "muster plan shows this node, or the hosts of a list; of nodes that "
+                           "are started one by one it knows nothing: leave --nnodes out");
         break;
     case OPTIONS_GPUS:
         if (opt->program)
@@ -81,7 +81,7 @@ int option_checks_command(enum option_command command, const struct options *opt
                            "'%s': muster gpus starts nothing and takes options only; who would "
                            "run where says: muster plan [options] %s",
                            opt->program[0], opt->program[0]);
-        return 0;
+        return check_hosts(opt, e);
     }
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",

@@ -5,10 +5,17 @@
 #include "launcher/core/option_row.h"
 #include "launcher/core/option_words.h"
 
-/* Which GPUs, for whom, and how it is said. */
+/* Which GPUs, for whom, where, and how it is said. */
 static bool is_about_gpus(enum option_id id)
 {
-    return id <= OPTION_SKIP_UNHEALTHY || id == OPTION_JSON || id == OPTION_HELP;
+    static const enum option_id others[] = {
+        OPTION_HOSTFILE, OPTION_HOSTS,   OPTION_INCLUDE,       OPTION_EXCLUDE,
+        OPTION_SSH,      OPTION_SSH_ARG, OPTION_REMOTE_MUSTER, OPTION_JOIN_TIMEOUT,
+        OPTION_JSON,     OPTION_HELP};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (id == others[i])
+            return true;
+    return id <= OPTION_SKIP_UNHEALTHY;
 }
 static_assert(OPTION_NPROC == 0, "the options of GPU selection come first in the table");
 

@@ -6,8 +6,7 @@
 
 #include "base/str.h"
 #include "launcher/core/plan_env.h"
-
-enum { WIDTH = 100, NAME_WIDTH = 33 };
+#include "launcher/core/plan_text.h"
 
 int plan_cuda_ordinal(const struct node_plan *plan, uint32_t local_rank, int k)
 {
@@ -15,70 +14,7 @@ int plan_cuda_ordinal(const struct node_plan *plan, uint32_t local_rank, int k)
     return device->dev < 0 || k >= plan->choice.gpus_per_proc ? -1 : device->dev + k;
 }
 
-/* ---- small words ---- */
-
-/* An argument as a shell would have to read it. */
-static void add_word(const char *word, struct buf *out)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789%+,-./:=@_";
-    if (*word && !word[strspn(word, plain)]) {
-        buf_adds(out, word);
-        return;
-    }
-    buf_addc(out, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            buf_adds(out, "'\\''");
-        else
-            buf_addc(out, *word);
-    }
-    buf_addc(out, '\'');
-}
-
-/* A value on one line, whatever is in it. */
-static void add_value(const char *value, struct buf *out)
-{
-    for (; *value; value++)
-        buf_addc(out, (unsigned char)*value < ' ' ? '?' : *value);
-}
-
-/* Words behind each other, broken at WIDTH and then indented. */
-struct wrap {
-    struct buf *out;
-    size_t column, indent;
-    bool is_first;
-};
-
-static struct wrap wrap_begin(struct buf *out, size_t column, size_t indent)
-{
-    return (struct wrap){out, column, indent, true};
-}
-
-static void wrap_add(struct wrap *w, const char *word)
-{
-    size_t n = strlen(word);
-    if (!w->is_first && w->column + 2 + n > WIDTH) {
-        buf_addf(w->out, ",\n%*s", (int)w->indent, "");
-        w->column = w->indent;
-    } else if (!w->is_first) {
-        buf_adds(w->out, ", ");
-        w->column += 2;
-    }
-    w->is_first = false;
-    add_value(word, w->out);
-    w->column += n;
-}
-
 /* ---- parts ---- */
-
-static void add_words(char *const *words, struct buf *out)
-{
-    for (; *words; words++) {
-        add_word(*words, out);
-        buf_addc(out, words[1] ? ' ' : '\n');
-    }
-}
 
 static bool is_same_argv(char *const *a, char *const *b)
 {
@@ -102,7 +38,7 @@ static void add_wrapped(const struct node_plan *plan, struct buf *out)
             buf_addf(out, "rank %-4u ", first->rank);
         else
             buf_addf(out, "ranks %u-%u ", first->rank, plan->workers[end - 1].rank);
-        add_words(first->wrapped, out);
+        plan_text_words(first->wrapped, out);
     }
     for (uint32_t i = 0; i < plan->order.nworkers; i++)
         if (plan->workers[i].owns_terminal)
@@ -116,7 +52,7 @@ static void add_head(const struct plan_view *v, struct buf *out)
              o->world_size, o->world_size == 1 ? "" : "s", o->nnodes, o->nnodes == 1 ? "" : "s",
              binding_name(v->plan->binding));
     buf_adds(out, "program   ");
-    add_words(v->plan->argv, out);
+    plan_text_words(v->plan->argv, out);
     if (strcmp(v->program, v->plan->argv[0]) != 0)
         buf_addf(out, "          which is %s\n", v->program);
     add_wrapped(v->plan, out);
@@ -196,13 +132,6 @@ static void add_ranks(const struct plan_view *v, struct buf *out)
         buf_adds(out, "  CPUs and memory: not bound\n");
 }
 
-static void add_name(const char *name, struct buf *out)
-{
-    buf_addf(out, "  %-*s", NAME_WIDTH, name);
-    if (strlen(name) >= NAME_WIDTH)
-        buf_addc(out, ' ');
-}
-
 static void add_vars(const struct plan_env *env, bool is_same, const char *title,
                      struct buf *out)
 {
@@ -214,10 +143,10 @@ static void add_vars(const struct plan_env *env, bool is_same, const char *title
         if (is_first)
             buf_addf(out, "\n%s\n", title);
         is_first = false;
-        add_name(var->name, out);
-        struct wrap w = wrap_begin(out, NAME_WIDTH + 2, NAME_WIDTH + 2);
+        plan_text_name(var->name, out);
+        struct plan_wrap w = plan_wrap_begin(out, PLAN_NAME_WIDTH + 2, PLAN_NAME_WIDTH + 2);
         for (uint32_t r = 0; r < (is_same ? 1 : env->nranks); r++)
-            wrap_add(&w, var->values[r] ? var->values[r] : "-");
+            plan_wrap_add(&w, var->values[r] ? var->values[r] : "-");
         buf_addc(out, '\n');
     }
 }
@@ -229,7 +158,7 @@ static void add_entries(const char *const *entries, size_t n, const char *title,
         buf_addf(out, "\n%s\n", title);
     for (size_t i = 0; i < n; i++) {
         buf_adds(out, "  ");
-        add_value(entries[i], out);
+        plan_text_value(entries[i], out);
         buf_addc(out, '\n');
     }
 }
@@ -255,55 +184,16 @@ static void add_environment(const struct plan_view *v, struct buf *out)
 
 /* ---- where values came from ---- */
 
-static bool is_set(const struct options *opt, int id)
-{
-    return opt->origin[id] != ORIGIN_DEFAULT && id != OPTION_HELP;
-}
-
-static void add_set_option(const struct options *opt, enum option_id id, struct buf *out)
-{
-    struct buf left, from;
-    buf_init(&left, 0);
-    buf_init(&from, 0);
-    buf_addf(&left, "--%s ", options_name(id));
-    options_value_format(opt, id, &left);
-    options_origin_format(opt, id, &from);
-    add_name(buf_str(&left), out);
-    buf_addf(out, "%s\n", buf_str(&from));
-    buf_fini(&left);
-    buf_fini(&from);
-}
-
 static void add_origins(const struct plan_view *v, struct buf *out)
 {
-    const struct options *opt = v->opt;
-    buf_adds(out, "\nwhere values came from\n");
-    for (int id = 0; id < OPTION_ID_COUNT; id++)
-        if (is_set(opt, id))
-            add_set_option(opt, (enum option_id)id, out);
-    buf_adds(out, "  defaults: ");
-    struct wrap w = wrap_begin(out, 12, 4);
-    for (int id = 0; id < OPTION_ID_COUNT; id++) {
-        if (is_set(opt, id) || id == OPTION_HELP || id == OPTION_JSON)
-            continue;
-        struct buf word;
-        buf_init(&word, 0);
-        buf_addf(&word, "%s ", options_name((enum option_id)id));
-        size_t n = word.len;
-        options_value_format(opt, (enum option_id)id, &word);
-        if (word.len == n)
-            buf_adds(&word, "-");
-        wrap_add(&w, buf_str(&word));
-        buf_fini(&word);
-    }
-    buf_addc(out, '\n');
+    plan_text_origins(v->opt, out);
     const char *cvd = facts_getenv(v->facts, "CUDA_VISIBLE_DEVICES");
-    if (cvd) {
-        add_name("GPUs to choose from", out);
-        buf_adds(out, "CUDA_VISIBLE_DEVICES=");
-        add_value(cvd, out);
-        buf_adds(out, " (see muster gpus)\n");
-    }
+    if (!cvd)
+        return;
+    plan_text_name("GPUs to choose from", out);
+    buf_adds(out, "CUDA_VISIBLE_DEVICES=");
+    plan_text_value(cvd, out);
+    buf_adds(out, " (see muster gpus)\n");
 }
 
 void plan_render(const struct plan_view *v, struct buf *out)

@@ -9,6 +9,7 @@ static void drop_text(struct spare *spare)
 {
     free((char *)(uintptr_t)spare->hello.u.hello.host);
     free((char *)(uintptr_t)spare->hello.u.hello.via);
+    free((char *)(uintptr_t)spare->hello.u.hello.reach);
 }
 
 void spares_fini(struct spares *s)
@@ -29,6 +30,7 @@ void spares_add(struct spares *s, uint32_t link, const struct frame *hello, uint
     *spare = (struct spare){.link = link, .hello = *hello, .last_heard_ms = now_ms};
     spare->hello.u.hello.host = mem_strdup(hello->u.hello.host);
     spare->hello.u.hello.via = mem_strdup(hello->u.hello.via);
+    spare->hello.u.hello.reach = mem_strdup(hello->u.hello.reach);
 }
 
 struct spare *spares_find(const struct spares *s, uint32_t link)

@@ -27,8 +27,8 @@ static void replace(const char *text, const char *name, const char *with, struct
     buf_adds(out, rest);
 }
 
-void start_faults_add(struct start_faults *f, uint32_t node, const char *host, const char *why,
-                      uint64_t now_ms)
+void start_faults_add(struct start_faults *f, uint32_t node, const char *host,
+                      const struct err *why, uint64_t now_ms)
 {
     struct buf text;
     size_t i = f->n;
@@ -36,10 +36,11 @@ void start_faults_add(struct start_faults *f, uint32_t node, const char *host, c
     for (; i > 0 && f->list[i - 1].node > node; i--)
         f->list[i] = f->list[i - 1];
     buf_init(&text, 0);
-    replace(why, host, mark, &text);
+    replace(why->text, host, mark, &text);
     f->list[i] = (struct start_fault){.node = node,
                                       .host = mem_strdup(host),
                                       .why = mem_strdup(buf_str(&text)),
+                                      .code = why->code,
                                       .has_name = strchr(buf_str(&text), *mark)};
     buf_fini(&text);
     if (f->n++ == 0)
@@ -51,14 +52,16 @@ uint64_t start_faults_due_ms(const struct start_faults *f)
     return f->n ? f->due_ms : UINT64_MAX;
 }
 
-bool start_faults_next(struct start_faults *f, uint32_t *node, struct buf *out)
+bool start_faults_next(struct start_faults *f, uint32_t *node, enum err_code *code,
+                       struct buf *out)
 {
     struct host_span span = {0};
     const struct start_fault *first = NULL;
     size_t nhosts = 0;
     for (size_t i = 0; i < f->n; i++) {
         struct start_fault *fault = &f->list[i];
-        if (fault->is_said || (first && strcmp(fault->why, first->why) != 0))
+        if (fault->is_said
+            || (first && (fault->code != first->code || strcmp(fault->why, first->why) != 0)))
             continue;
         first = first ? first : fault;
         fault->is_said = true;
@@ -69,6 +72,7 @@ bool start_faults_next(struct start_faults *f, uint32_t *node, struct buf *out)
         return false;
     host_span_end(&span, out);
     *node = first->node;
+    *code = first->code;
     buf_adds(out, ": ");
     replace(first->why, mark, nhosts == 1 ? first->host : "HOST", out);
     return true;

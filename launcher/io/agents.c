@@ -15,8 +15,7 @@
 
 /* ---- before anything runs ---- */
 
-/* The host is this machine, as far as can be told without asking anybody. */
-static bool is_here(const struct agents *a, const struct host *host)
+bool agents_is_here(const struct agents *a, const struct host *host)
 {
     return strcasecmp(host->name, a->host) == 0 || strcasecmp(host->name, "localhost") == 0
            || (addr_is_numeric(host->name) && netif_is_mine(a->netifs, host->name)
@@ -27,7 +26,7 @@ static void find_far(struct agents *a)
 {
     a->far = mem_alloc(a->hosts->n, sizeof *a->far);
     for (uint32_t i = 0; i < a->hosts->n; i++)
-        if (!is_here(a, &a->hosts->hosts[i]))
+        if (!agents_is_here(a, &a->hosts->hosts[i]))
             a->far[a->nfar++] = i;
     a->radix = tree_shape_radix(a->nfar, a->opt->ssh_flat ? 0 : a->opt->ssh_tree);
     if (!a->opt->ssh)
@@ -233,6 +232,16 @@ int agents_add_far(const struct agents *a, uint32_t i, struct remotes *r, struct
                                            .token = token,
                                            .is_again = true};
     remotes_add(r, &command);
+    return 0;
+}
+
+int agents_add_each(const struct agents *a, struct remotes *r, struct err *e)
+{
+    if (add_all_here(a, r, e) < 0)
+        return -1;
+    for (uint32_t i = 0; i < a->nfar; i++)
+        if (agents_add_far(a, i, r, e) < 0)
+            return -1;
     return 0;
 }
 

@@ -40,6 +40,8 @@ struct agents {
 };
 
 void agents_fini(struct agents *a);
+/* Whether the host is this machine, as far as can be told without asking anybody. */
+bool agents_is_here(const struct agents *a, const struct host *host);
 
 /* Finds what is far, and what would keep the commands from working, as far as it can be told
  * before they run. Once. 0, or -1 with ERR_NOT_FOUND (no such program), ERR_USAGE (hosts that
@@ -49,6 +51,10 @@ int agents_check(struct agents *a, struct err *e);
 /* Adds the commands but those by ssh; agents will look for the head at this port. 0, or -1 with
  * ERR_USAGE or ERR_SYSTEM, and then not all were added. */
 int agents_add(struct agents *a, uint16_t port, struct remotes *r, struct err *e);
+
+/* Adds a command for every host, by ssh or here; agents_check comes first. 0, or -1 with
+ * ERR_USAGE or ERR_SYSTEM, and then not all were added. */
+int agents_add_each(const struct agents *a, struct remotes *r, struct err *e);
 
 /* Adds the command for far host i; likewise. */
 int agents_add_far(const struct agents *a, uint32_t i, struct remotes *r, struct err *e);

@@ -45,8 +45,7 @@ struct driver_agent {
     uv_poll_t lifeline;
     struct subtree *subtree; /* those that it has started; NULL = none */
     int status;
-    char *words;    /* the head's, about the end; NULL = none */
-    bool has_hello; /* the head knows what this node is called */
+    char *words; /* the head's, about the end; NULL = none */
     bool has_end, is_closing;
 };
 
@@ -83,18 +82,10 @@ static void close_all(struct driver_agent *d)
 static void send_up(void *ctx, const struct frame *frame)
 {
     struct driver_agent *d = ctx;
-    struct frame named = *frame;
-    struct err e;
     if (!d->link)
         return;
-    d->has_hello = d->has_hello || frame->type == FRAME_HELLO;
-    if (frame->type == FRAME_REFUSED && !d->has_hello && d->facts) {
-        e = *frame->u.refused.err;
-        err_wrap(&e, "%s", d->facts->host);
-        named.u.refused.err = &e;
-    }
     buf_reset(&d->bytes);
-    link_wire_frame(&named, &d->bytes);
+    link_wire_frame(frame, &d->bytes);
     link_send(d->link, (struct str){d->bytes.data, d->bytes.len});
 }
 
@@ -214,12 +205,13 @@ static void on_drained(void *ctx, struct link *link)
 static void begin(struct driver_agent *d, int64_t node_rank, uint32_t nnodes)
 {
     struct link_up up = {.ctx = d, .send = send_up, .reader_gone = on_reader_gone};
-    const struct node_place place = {.beat_ms = d->opt->beat_ms,
-                                     .node_rank =
-                                         node_rank < 0 ? NODE_RANK_ANY : (uint32_t)node_rank,
-                                     .nnodes = nnodes,
-                                     .pid = (uint32_t)getpid(),
-                                     .via = d->head.host};
+    const struct node_place place = {
+        .beat_ms = d->opt->beat_ms,
+        .node_rank = node_rank < 0 ? NODE_RANK_ANY : (uint32_t)node_rank,
+        .nnodes = nnodes,
+        .pid = (uint32_t)getpid(),
+        .via = d->head.host,
+        .reach = *d->setup.reach.host ? d->setup.reach.host : NULL};
     if (!d->agent->opt) {
         struct err e;
         up.relay = relay;
@@ -259,27 +251,22 @@ static void on_open(void *ctx, struct link *link, const struct link_peer *peer)
 }
 
 /* The command line of the head, in the environment that it gives. */
-static int take_setup(struct driver_agent *d, const struct wire_setup *setup, struct err *e)
-{
-    if (agent_setup(&d->setup, setup, e) < 0)
-        return *setup->host ? err_wrap(e, "%s", setup->host) : -1;
-    d->opt = &d->setup.options;
-    d->facts = &d->setup.facts;
-    return 0;
-}
-
 static void on_setup(struct driver_agent *d, const struct wire_setup *setup)
 {
     struct err e;
     if (d->opt) /* once is enough */
         return;
-    if (take_setup(d, setup, &e) == 0) {
+    if (agent_setup(&d->setup, OPTIONS_RUN, setup, &e) == 0) {
+        d->opt = &d->setup.options;
+        d->facts = &d->setup.facts;
         tell(d, STATUS_LINKED, "");
         begin(d, setup->node, 0);
         return;
     }
     struct frame refusal = {.type = FRAME_REFUSED};
     refusal.u.refused.err = &e;
+    refusal.u.refused.host = setup->host;
+    refusal.u.refused.node_rank = setup->node;
     send_up(d, &refusal); /* the head ends the job, and this node with it */
 }
 

@@ -206,7 +206,14 @@ static void on_stranger(void *ctx, const struct peer_ip *ip, const struct err *w
 static bool is_node(void *ctx, const struct peer_ip *ip)
 {
     const struct driver_head *d = ctx;
-    return d->links && head_links_has_peer(d->links, ip);
+    struct buf host;
+    if (d->links && head_links_has_peer(d->links, ip))
+        return true;
+    buf_init(&host, 0);
+    peer_ip_format(ip, &host);
+    bool is_known = job_has_node_at(d->job, buf_str(&host));
+    buf_fini(&host);
+    return is_known;
 }
 
 /* A worker that has given up its rights, or a node that another user of this machine runs. */

@@ -31,13 +31,14 @@ static void tell_faults(struct head_remotes *hr)
 {
     struct buf text;
     uint32_t node;
+    enum err_code code;
     buf_init(&text, 0);
-    while (start_faults_next(&hr->faults, &node, &text)) {
+    while (start_faults_next(&hr->faults, &node, &code, &text)) {
         if (hr->has_failed) {
             log_error("remote", "%s", buf_str(&text));
         } else {
             hr->has_failed = true;
-            err_set(&hr->err, ERR_UNAVAILABLE, "%s", buf_str(&text));
+            err_set(&hr->err, code, "%s", buf_str(&text));
             hr->events.on_failed(hr->events.ctx, node, &hr->err);
         }
         buf_reset(&text);
@@ -87,7 +88,8 @@ static void tell_delegated(const struct head_remotes *hr)
     }
 }
 
-static void add_fault(struct head_remotes *hr, uint32_t node, const char *host, const char *why)
+static void add_fault(struct head_remotes *hr, uint32_t node, const char *host,
+                      const struct err *why)
 {
     start_faults_add(&hr->faults, node, host, why, now_ms());
     if (hr->faults.n + hr->nlinked >= spread_nodes(hr->spread)) /* all have been heard */
@@ -109,7 +111,7 @@ static void on_failed(void *ctx, uint32_t node, const char *host, bool is_way,
     struct head_remotes *hr = ctx;
     uint32_t place = agents_find_far(hr->agents, node);
     if (start_tree_failed(hr->tree, place, true, is_way))
-        add_fault(hr, node, host, why->text);
+        add_fault(hr, node, host, why);
     start_due(hr);
 }
 
@@ -143,8 +145,10 @@ static void on_below_failed(struct head_remotes *hr, uint32_t place, bool is_way
 {
     uint32_t node = hr->agents->far[place];
     const char *host = spread_host(hr->spread, node);
+    struct err e;
+    err_set(&e, ERR_UNAVAILABLE, "%s", why);
     if (start_tree_failed(hr->tree, place, false, is_way))
-        add_fault(hr, node, host, why);
+        add_fault(hr, node, host, &e);
     else
         log_debug("remote", "%s, from another host: %s", host, why);
     start_due(hr);

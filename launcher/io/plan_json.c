@@ -94,7 +94,7 @@ static json_t *worker(const struct plan_view *v, const struct plan_env *env, con
     return o;
 }
 
-static json_t *options(const struct options *opt)
+json_t *plan_json_options(const struct options *opt)
 {
     json_t *o = json_object();
     struct buf value, from;
@@ -145,7 +145,7 @@ void plan_json(const struct plan_view *v, struct buf *out)
     json_object_set_new(root, "workers", workers);
     json_object_set_new(root, "hidden", names(env.hidden, env.nhidden));
     json_object_set_new(root, "passed", names(env.passed, env.npassed));
-    json_object_set_new(root, "options", options(v->opt));
+    json_object_set_new(root, "options", plan_json_options(v->opt));
     json_object_set_new(root, "warnings", warnings(&plan->choice));
     char *json = json_dumps(root, JSON_INDENT(2));
     buf_adds(out, json ? json : "{}");

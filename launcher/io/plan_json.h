@@ -6,7 +6,12 @@
 #include "base/buf.h"
 #include "launcher/core/plan_render.h"
 
+struct json_t;
+
 /* Appends the object and a newline. */
 void plan_json(const struct plan_view *v, struct buf *out);
+
+/* Every option by name: its value and where it came from. A new reference. */
+struct json_t *plan_json_options(const struct options *opt);
 
 #endif

@@ -272,19 +272,25 @@ static void on_marker(void *ctx, struct str protocol, struct str version)
     remote_end_input(m->remote);
 }
 
-/* What the agent of one host says of itself, until it has its link, and of those below it. */
+/* What the agent of one host says of itself, until it has its link, and of those below it; or
+ * what it answers to a question. */
 static void on_line(void *ctx, const char *line)
 {
     struct start *m = ctx;
     const struct remotes *r = m->owner;
     struct status_line s;
-    if (m->is_group || !status_line_parse(line, &s))
+    if (m->is_group || r->is_closing)
         return;
+    if (!status_line_parse(line, &s)) {
+        if (r->events.on_answer)
+            r->events.on_answer(r->events.ctx, m->node, line);
+        return;
+    }
     if (s.kind == STATUS_TRY)
         tell_state(m, REMOTES_UP_WORDS ": ", s.text);
     else if (s.kind == STATUS_LINKED)
         m->owner->is_linked[m->node] = true;
-    else if (r->events.on_below && !r->is_closing)
+    else if (r->events.on_below)
         r->events.on_below(r->events.ctx, m->node, &s);
 }
 

@@ -44,6 +44,9 @@ struct remotes_events {
      * that starts several nodes tells of the first of them that has no link. */
     void (*on_failed)(void *ctx, uint32_t node, const char *host, bool is_way,
                       const struct err *why);
+    /* A line that the agent of one host has said and that is none about its way to the head or
+     * of those below it; valid during the call. NULL = nobody asks. */
+    void (*on_answer)(void *ctx, uint32_t node, const char *line);
     /* How far it is, in a few words: "ssh refused, trying again". */
     void (*on_state)(void *ctx, uint32_t node, const char *host, const char *state);
     /* The same for who decides; NULL = nobody. */

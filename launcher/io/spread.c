@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "launcher/core/env_forward.h"
+#include "launcher/core/ask_record.h"
 #include "launcher/core/host_filter.h"
 #include "launcher/core/hostfile.h"
+#include "launcher/io/head_addrs.h"
 #include "rendezvous/netif.h"
 
 enum { HOSTFILE_MAX = 16 << 20 };
@@ -142,26 +143,6 @@ static int find_self(struct spread *s, struct err *e)
     return 0;
 }
 
-/* Where other hosts reach this one: what the user chose, else all its addresses, loopback last.
- */
-static int find_addresses(struct spread *s, struct err *e)
-{
-    struct addr own[ADDR_CANDIDATES_MAX], chosen[ADDR_CANDIDATES_MAX];
-    size_t n = 0;
-    int nchosen = 0;
-    if (netif_list(&s->netifs, e) < 0)
-        return -1;
-    for (size_t i = 0; i < s->netifs.len && n < ADDR_CANDIDATES_MAX; i++)
-        if (s->netifs.items[i].is_up)
-            own[n++] = s->netifs.items[i].addr;
-    if (s->opt
-            ->interface && (nchosen = netif_find(&s->netifs, s->opt->interface, chosen, ADDR_CANDIDATES_MAX, e)) < 0)
-        return err_wrap(e, "--interface");
-    const struct addr_sources from = {.chosen = {chosen, (size_t)nchosen}, .own = {own, n}};
-    s->nheads = addr_candidates(&from, 0, s->heads);
-    return s->nheads ? 0 : err_set(e, ERR_UNAVAILABLE, "this machine has no address");
-}
-
 static int make_key(struct spread *s, struct err *e)
 {
     if (link_secret_new(s->secret, e) < 0)
@@ -172,33 +153,23 @@ static int make_key(struct spread *s, struct err *e)
 
 static int make_agents(struct spread *s, const struct engine_found *found, struct err *e)
 {
+    if (netif_list(&s->netifs, e) < 0)
+        return -1;
     s->has_come = mem_alloc(s->hosts.n, sizeof *s->has_come);
     s->agents = (struct agents){.opt = s->opt,
                                 .found = found,
                                 .hosts = &s->hosts,
                                 .heads = s->heads,
-                                .nheads = s->nheads,
                                 .secret = s->secret,
                                 .netifs = &s->netifs,
                                 .self = s->self,
                                 .dir = s->dir,
                                 .start_dir = s->start_dir,
                                 .host = s->host};
-    return agents_check(&s->agents, e);
-}
-
-/* Addresses of single hosts are read, but nothing heeds them yet: better said than ignored. */
-static int check_addresses(const struct spread *s, struct err *e)
-{
-    for (size_t i = 0; i < s->hosts.n; i++) {
-        const struct host *host = &s->hosts.hosts[i];
-        if (host->addr || host->iface)
-            return err_set(
-                e, ERR_USAGE,
-                "%s: %s= of a single host is not supported yet; leave it out, or choose "
-                "for the head with --interface",
-                host->name, host->addr ? "addr" : "iface");
-    }
+    if (agents_check(&s->agents, e) < 0
+        || head_addrs_find(&s->agents, s->heads, &s->nheads, e) < 0)
+        return -1;
+    s->agents.nheads = s->nheads;
     return 0;
 }
 
@@ -208,9 +179,8 @@ struct spread *spread_new(const struct options *opt, const struct engine_found *
     struct spread *s = mem_alloc(1, sizeof *s);
     s->opt = opt;
     s->args = args;
-    if (make_list(s, text, e) == 0 && check_addresses(s, e) == 0 && make_env(s, e) == 0
-        && find_self(s, e) == 0 && find_addresses(s, e) == 0 && make_key(s, e) == 0
-        && make_agents(s, found, e) == 0)
+    if (make_list(s, text, e) == 0 && make_env(s, e) == 0 && find_self(s, e) == 0
+        && make_key(s, e) == 0 && make_agents(s, found, e) == 0)
         return s;
     spread_free(s);
     return NULL;
@@ -243,9 +213,45 @@ const char *spread_reach(const struct spread *s)
     return s->heads[0].host;
 }
 
+int spread_ask(struct spread *s, struct remotes *r, struct err *e)
+{
+    return agents_add_each(&s->agents, r, e);
+}
+
+int spread_question(struct spread *s, uint32_t node, struct buf *out, struct err *e)
+{
+    struct buf setup;
+    buf_init(&setup, 0);
+    int rc = spread_setup(s, node, &setup, e);
+    if (rc == 0)
+        ask_record_encode((struct str){setup.data, setup.len}, out);
+    buf_fini(&setup);
+    return rc;
+}
+
 const char *spread_host(const struct spread *s, uint32_t node)
 {
     return s->hosts.hosts[node].name;
+}
+
+const struct host_list *spread_hosts(const struct spread *s)
+{
+    return &s->hosts;
+}
+
+bool spread_is_here(const struct spread *s, uint32_t node)
+{
+    return agents_is_here(&s->agents, &s->hosts.hosts[node]);
+}
+
+struct addr_list spread_heads(const struct spread *s)
+{
+    return (struct addr_list){s->heads, s->nheads};
+}
+
+const struct env_list *spread_env(const struct spread *s)
+{
+    return &s->env;
 }
 
 /* ---- starting ---- */
@@ -281,7 +287,8 @@ int spread_place(struct spread *s, const struct wire_who *who, uint32_t *node, s
 
 /* ---- what a host is told ---- */
 
-/* The list's own words for this host; the command line is stronger, and repeated there. */
+/* The list's own words for this host. The command line is stronger, and repeated there; our
+ * environment is stronger, too. */
 static void host_env(const struct spread *s, const struct host *host, struct env_list *env)
 {
     char number[16];
@@ -306,18 +313,21 @@ static void host_env(const struct spread *s, const struct host *host, struct env
         snprintf(number, sizeof number, "%u", host->slots);
         env_list_set(env, str_from("MUSTER_NPROC_PER_NODE"), str_from(number));
     }
-    if (host->gpus)
+    if (host->gpus && s->opt->origin[OPTION_GPUS] == ORIGIN_DEFAULT)
         env_list_set(env, str_from("MUSTER_GPUS"), str_from(host->gpus));
 }
 
 int spread_setup(const struct spread *s, uint32_t node, struct buf *out, struct err *e)
 {
     const struct host *host = &s->hosts.hosts[node];
+    bool is_overruled = s->opt->interface && agents_is_here(&s->agents, host);
     struct env_list env = {0};
-    struct buf slots;
+    struct buf slots, line;
     size_t nargs = 0;
     host_env(s, host, &env);
     buf_init(&slots, 0);
+    buf_init(&line, 0);
+    buf_addf(&line, "%s:%u", s->hosts.source, host->line);
     if (host->chosen.bits)
         host_slots_format(host, &slots);
     while (s->args[nargs])
@@ -326,12 +336,16 @@ int spread_setup(const struct spread *s, uint32_t node, struct buf *out, struct 
                                      .host = host->name,
                                      .dir = s->dir,
                                      .slots = buf_str(&slots),
+                                     .addr = is_overruled ? NULL : host->addr,
+                                     .iface = is_overruled ? NULL : host->iface,
+                                     .line = buf_str(&line),
                                      .args = (const char *const *)s->args,
                                      .nargs = nargs,
                                      .env = (const char *const *)env.items,
                                      .nenv = env.n};
     int rc = link_wire_setup(&setup, out, e);
     buf_fini(&slots);
+    buf_fini(&line);
     env_list_fini(&env);
     return rc;
 }

@@ -7,6 +7,8 @@
 #ifndef MUSTER_LAUNCHER_IO_SPREAD_H
 #define MUSTER_LAUNCHER_IO_SPREAD_H
 
+#include "launcher/core/env_forward.h"
+#include "launcher/core/host_list.h"
 #include "launcher/core/link_wire.h"
 #include "launcher/core/options.h"
 #include "launcher/io/agents.h"
@@ -31,6 +33,14 @@ const char *spread_reach(const struct spread *s);
 /* How its agents are started. */
 struct agents *spread_agents(struct spread *s);
 
+/* Adds a command for every host, whose agents answer a question (ask_record.h) instead of being
+ * part of a job. 0, or -1 with ERR_USAGE or ERR_SYSTEM. */
+int spread_ask(struct spread *s, struct remotes *r, struct err *e);
+
+/* Appends what the agent of a host gets then: the record with its SETUP message. 0, or -1 as
+ * spread_setup. */
+int spread_question(struct spread *s, uint32_t node, struct buf *out, struct err *e);
+
 /* All nodes have their link, or none will get one any more. */
 void spread_started(struct spread *s);
 
@@ -43,6 +53,13 @@ bool spread_has_come(const struct spread *s, uint32_t node);
 
 /* The SETUP message of a host. 0, or -1 with ERR_USAGE: what it should be told is too much. */
 int spread_setup(const struct spread *s, uint32_t node, struct buf *out, struct err *e);
+
+/* For a plan: the hosts, whether one is this machine, where the head would be looked for, and
+ * the variables that would go along. Owned by s. */
+const struct host_list *spread_hosts(const struct spread *s);
+bool spread_is_here(const struct spread *s, uint32_t node);
+struct addr_list spread_heads(const struct spread *s);
+const struct env_list *spread_env(const struct spread *s);
 
 /* What reports call it. */
 const char *spread_host(const struct spread *s, uint32_t node);

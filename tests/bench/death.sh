@@ -10,6 +10,7 @@ set -euo pipefail
 
 n=8 rounds=15 bin=
 root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/bench/lib.bash"
 while getopts n:r:b: option; do
   case $option in
   n) n=$OPTARG ;;
@@ -28,16 +29,6 @@ if [[ ! -x $death ]]; then # a release build without tests does not have it
   death=$scratch/death
   "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -o "$death" "$root/tests/bench/death.c"
 fi
-
-find_torchrun() {
-  local found=${TORCHRUN:-} one
-  if [[ -z $found ]]; then
-    for one in "${XDG_CACHE_HOME:-$HOME/.cache}"/muster/torch/*/bin/torchrun; do
-      [[ -x $one ]] && found=$one
-    done
-  fi
-  echo "$found"
-}
 
 # name -> command line up to the program; `order` keeps the rows' order
 declare -A command=()
@@ -77,6 +68,7 @@ for ((round = 0; round < rounds; round++)); do
   done
 done
 
+column() { median_and_spread "$1" 1000 %.1f; } # file: in ms
 echo "One of $n workers dies: medians [spread] of $rounds interleaved rounds, $(nproc) cores, $(uname -sr)."
 echo
 echo "| launcher | until the last other worker is dead, ms | until the launcher has ended, ms |"

@@ -11,6 +11,7 @@ set -euo pipefail
 
 mib=64 rounds=5 bin='' lengths=8,80,1000
 root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/bench/lib.bash"
 while getopts m:r:b:l: option; do
   case $option in
   m) mib=$OPTARG ;;

@@ -10,6 +10,7 @@ set -euo pipefail
 
 n=8 rounds=21 bin=
 root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/bench/lib.bash"
 while getopts n:r:b: option; do
   case $option in
   n) n=$OPTARG ;;
@@ -32,16 +33,6 @@ build_floor() { # a release build without tests does not have it
   [[ -x $floor ]] && return
   floor=$scratch/spawn_floor
   "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -o "$floor" "$root/tests/bench/spawn_floor.c"
-}
-
-find_torchrun() {
-  local found=${TORCHRUN:-} one
-  if [[ -z $found ]]; then
-    for one in "${XDG_CACHE_HOME:-$HOME/.cache}"/muster/torch/*/bin/torchrun; do
-      [[ -x $one ]] && found=$one
-    done
-  fi
-  echo "$found"
 }
 
 # name -> command line; `order` keeps the rows' order

@@ -204,3 +204,71 @@ END
     expect_in "$output" "nccl_header="
   fi
 }
+
+# A remote shell that logs in nowhere: on host "here" it runs the words, on others it fails as ssh does.
+fake_ssh() {
+  cat >fake-ssh <<'W'
+#!/bin/sh
+for word; do host=$last; last=$word; done
+case $host in
+here*) exec sh -c "$last" ;;
+*) echo "ssh: $host: Permission denied (publickey)." >&2; exit 255 ;;
+esac
+W
+  chmod +x fake-ssh
+}
+
+@test "over a list of hosts: one table, equal hosts together, failures named" {
+  gpus_are N4
+  fake_ssh
+  run_muster gpus --ssh "$PWD/fake-ssh" --hosts here1:2,here2:2,here3:2 --exclude here3:0
+  expect_status 0
+  [[ ${lines[1]} =~ ^here1-here3\ +0\ +cuda:0\ +0\ +NVIDIA\ H200\ +143771\ +nobody$ && ${lines[3]} =~ ^\ +2\ +cuda:2\ +-\  ]]
+  [[ ${#lines[@]} -eq 5 && -z $stderr ]]
+  printf 'here1 slots=4\nhere2 slots=2 gpus=1,3\nother1\nother2\n' >hosts
+  run_muster gpus --ssh "$PWD/fake-ssh" --hostfile hosts
+  expect_status 69
+  [[ ${lines[1]} =~ ^here1\ +0\ +cuda:0\ +0\  && ${lines[6]} =~ ^\ +1\ +cuda:1\ +0\  && ${#lines[@]} -eq 9 ]]
+  expect_in "$stderr" "other1, other2: ssh: HOST: Permission denied (publickey)."
+  run_muster gpus --json --ssh "$PWD/fake-ssh" --hostfile hosts
+  expect_status 69
+  [[ $(python3 -c 'import json, sys
+j = json.load(sys.stdin)
+print(j["schema"], [(h["host"], h["answer"] and len(h["answer"]["gpus"]), bool(h["failed"])) for h in j["hosts"]])' <<<"$output") == \
+    "muster-hosts-gpus/1 [('here1', 4, False), ('here2', 4, False), ('other1', None, True), ('other2', None, True)]" ]]
+}
+
+@test "over a list of hosts: what run would refuse there, no GPU, another version, an answer that is none" {
+  gpus_are N4
+  fake_ssh
+  run_muster gpus --ssh "$PWD/fake-ssh" --hosts here1,here2 --gpus 9
+  expect_status 2
+  expect_in "$stderr" "here1, here2: --gpus 9: no position 9 among the visible GPUs"
+  MUSTER_FAKE_GPUS='' MUSTER_NVML_PATH=/nowhere run_muster gpus --hosts localhost
+  expect_in "$output" "localhost  none"
+  script() { { echo '#!/bin/sh'; cat; } >"$1" && chmod +x "$1"; }
+  script old <<'W'
+echo "muster-agent 1 ${2#--boot=} 0.0.9"; exec cat >/dev/null
+W
+  run_muster gpus --ssh "$PWD/fake-ssh" --remote-muster "$PWD/old" --hosts here1
+  expect_status 69
+  expect_in "$stderr" "here1: its muster has version 0.0.9"
+  script other <<'W'
+echo "muster-agent 1 ${2#--boot=} VERSION"; head -c 10 >/dev/null; echo "answer {}"; echo "answered 0"; exec cat >/dev/null
+W
+  sed -i "s/VERSION/$("$MUSTER" version | head -1 | cut -d' ' -f2)/" other
+  run_muster gpus --ssh "$PWD/fake-ssh" --remote-muster "$PWD/other" --hosts here1
+  expect_status 69
+  expect_in "$stderr" "here1: its answer is none: not of the schema muster-gpus/1"
+  script deaf <<'W'
+exec sleep 600
+W
+  run_muster gpus --ssh "$PWD/deaf" --join-timeout 1 --hosts here1,here2
+  expect_status 69
+  expect_in "$stderr" "here1, here2: no answer within 1 s"
+  run_muster gpus --hosts a --hostfile b
+  expect_status 2
+  run_muster gpus --engine slurm --hosts a
+  expect_status 2
+  [[ -z $output ]]
+}

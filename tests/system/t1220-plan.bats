@@ -132,3 +132,49 @@ gpus_by_rank() {
   CUDA_VISIBLE_DEVICES=$'0,\x1b[2J' run_muster gpus
   expect_not_in "$output" $'\x1b'
 }
+
+@test "over a list of hosts: ranks, what decides them, nobody is asked" {
+  cat >ssh-must-not-run <<'W'
+#!/bin/sh
+echo >>started
+W
+  chmod +x ssh-must-not-run
+  printf 'a slots=2\nb slots=1 gpus=5 iface=ib0\nlocalhost\n' >hosts
+  run_muster plan --ssh "$PWD/ssh-must-not-run" --hostfile hosts train.py
+  expect_status 0
+  not_started
+  for line in "0     a                     0-1        0-1    hosts:1               decided on a          -" \
+    "1     b                     2          0      hosts:2               5 (hosts:2)           iface=ib0" \
+    "2     localhost (this one)  from 3 on  -      decided on localhost  decided on localhost  -"; do
+    expect_in "$output" "$line"
+  done
+  [[ -z $stderr ]]
+  run_muster plan --json --hosts a:4,b:4 train.py
+  expect_status 0
+  [[ $(json 'j["schema"], j["world_size"], [(n["host"], n["first_rank"], n["workers"], n["workers_from"]) for n in j["nodes"]]') == \
+    "('muster-hosts-plan/1', 8, [('a', 0, 4, '--hosts'), ('b', 4, 4, '--hosts')])" ]]
+  [[ $(json '[w["class"] for w in j["warnings"]], j["nodes"][1]["gpus"], j["options"]["hosts"]["from"]') == \
+    "(['W_HEAD'], None, 'command line')" ]]
+  expect_in "$stderr" "is none of the hosts: programs whose rank 0 listens at MASTER_ADDR itself cannot work"
+  run_muster plan --json --hosts a,b -n 2 train.py
+  [[ $(json 'j["world_size"], j["nodes"][0]["workers_from"]') == "(4, 'command line')" ]]
+}
+
+@test "a list of hosts that run refuses: the same words and status" {
+  printf 'a slots=2\na slots=3\n' >twice
+  printf 'localhost slots=1 iface=eth9x\n' >iface
+  local words want said
+  for words in "--hostfile twice true" "--hostfile iface true" "--hosts a,b --nnodes 3 true" "--hosts a -x NOSUCH true" \
+    "--hosts a --ssh ./none true" "--hosts a --exclude a true"; do
+    # shellcheck disable=SC2086 # words
+    run_muster run $words
+    want=$status said=$stderr
+    # shellcheck disable=SC2086
+    run_muster plan $words
+    [[ $status -eq $want && $want -ne 0 && $stderr == "$said" && -z $output ]] ||
+      { printf '%s: run %s %s\nplan %s %s\n' "$words" "$want" "$said" "$status" "$stderr"; return 1; }
+  done
+  run_muster plan --nnodes 2 --rdzv-endpoint localhost:1 true
+  expect_status 2
+  expect_in "$stderr" "muster plan shows this node, or the hosts of a list"
+}

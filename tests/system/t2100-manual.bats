@@ -3,6 +3,7 @@
 
 load helpers
 load launcher
+load devices
 load lab
 
 setup() {
@@ -523,16 +524,51 @@ is_running() { ! has_ended "$1"; }
   [[ ! -e started ]]
 }
 
-@test "what nothing would heed is refused: addresses of single hosts, hosts of a plan" {
-  printf 'localhost slots=1 addr=10.0.0.9\n' >hosts
+@test "addr= and iface= that this host does not have: status 2, with host, line and what there is" {
+  printf '# hosts\nlocalhost slots=1 addr=192.0.2.9\n' >hosts # RFC 5737: nobody's
   run_muster --hostfile hosts sh -c ': >started'
   expect_status 2
-  expect_in "$stderr" "localhost: addr= of a single host is not supported yet"
-  printf 'localhost slots=1 iface=eth9\n' >hosts
+  expect_in "$stderr" "localhost: hosts:2: addr=192.0.2.9 is no address of this host; addresses here: "
+  printf 'localhost slots=1 iface=eth9x\n' >hosts
   run_muster --hostfile hosts sh -c ': >started'
   expect_status 2
-  expect_in "$stderr" "iface="
+  expect_in "$stderr" 'localhost: hosts:1: iface=eth9x: no interface that is up is called "eth9x" with an address; there are: '
+  printf 'localhost slots=1 addr=127.0.0.1\nelsewhere slots=1\n' >hosts
+  run_muster --hostfile hosts --ssh true sh -c ': >started'
+  expect_status 2
+  expect_in "$stderr" "localhost: hosts:1: addr=127.0.0.1 is loopback, which no other host reaches"
+  printf 'localhost slots=1 iface=lo\nelsewhere slots=1\n' >hosts
+  run_muster --hostfile hosts --ssh true sh -c ': >started'
+  expect_status 2
+  expect_in "$stderr" "localhost: hosts:1: iface=lo is loopback, which no other host reaches"
   [[ ! -e started ]]
-  run "$MUSTER" plan --hosts n1,n2 -n 1 true
-  [[ $status -eq 2 && $output == *"muster plan shows this node alone"* ]]
+}
+
+@test "addr= and iface= of this host are where its workers find the store; --interface beats them" {
+  printf 'localhost slots=2 addr=127.0.0.1\n' >hosts
+  run_muster --hostfile hosts sh -c 'echo "$MASTER_ADDR"'
+  expect_status 0
+  [[ $(sort -u <<<"$output") == 127.0.0.1 ]]
+  printf 'localhost slots=2 iface=lo\n' >hosts
+  run_muster --hostfile hosts sh -c 'echo "$MASTER_ADDR"'
+  expect_status 0
+  [[ $(sort -u <<<"$output") == 127.0.0.1 ]]
+  printf 'localhost slots=1 addr=192.0.2.9\n' >hosts
+  run_muster --interface lo --hostfile hosts sh -c 'echo "$MASTER_ADDR"'
+  expect_status 0
+  [[ $output == 127.0.0.1 ]]
+}
+
+@test "gpus= of the list yields to --gpus and MUSTER_GPUS" {
+  gpus_are N4
+  printf 'localhost slots=1 gpus=0\n' >hosts
+  run_muster --hostfile hosts sh -c 'echo "$MUSTER_GPU_INDEX"'
+  expect_status 0
+  [[ $output == 0 ]]
+  MUSTER_GPUS=2 run_muster --hostfile hosts sh -c 'echo "$MUSTER_GPU_INDEX"'
+  expect_status 0
+  [[ $output == 2 ]]
+  MUSTER_GPUS=2 run_muster --hostfile hosts --gpus 3 sh -c 'echo "$MUSTER_GPU_INDEX"'
+  expect_status 0
+  [[ $output == 3 ]]
 }

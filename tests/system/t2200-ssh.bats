@@ -306,3 +306,42 @@ W
   expect_status 0
   kill -KILL "$STARTED"
 }
+
+@test "muster gpus asks every host and says who does not answer" {
+  local node
+  for node in 2 3; do
+    echo "export MUSTER_FAKE_GPUS=$SOURCE/tests/vectors/devices/inventories.json:N4; echo noise" >"$LAB/node$node/home/.bashrc"
+  done
+  lab_muster 1 gpus --hosts node2,node3
+  expect_status 0
+  [[ ${#lines[@]} -eq 5 && ${lines[1]} =~ ^node2,\ node3\ +0\ +cuda:0\ +0\ +NVIDIA\ H200 ]]
+  printf 'node2\nnode3 slots=2\n10.77.0.3 user=nobody\n' >hosts
+  lab_muster 1 gpus --hostfile hosts
+  expect_status 69
+  [[ ${#lines[@]} -eq 9 ]]
+  expect_in "$stderr" "10.77.0.3: nobody@10.77.0.3: Permission denied (publickey)."
+  lab_ps_empty
+}
+
+@test "several hosts that cannot run their part are said once, with the reason" {
+  # /dev/shm is each node's own: the program is on node 1 alone
+  script tool <<<": >'$PWD/started'"
+  lab_exec 1 cp tool /dev/shm/tool
+  lab_muster 1 run --hostfile hostfile /dev/shm/tool
+  expect_status 127
+  expect_in "$stderr" "node2, node3: "
+  [[ $(grep -c '/dev/shm/tool' <<<"$stderr") -eq 1 && ! -e started ]]
+  # before hello: a folder that is there on node 1 alone
+  lab_exec 1 mkdir -p /dev/shm/folder
+  printf 'node1 slots=1\nnode2 slots=1 iface=eth9\nnode3 slots=1\n' >mixed
+  lab_muster 1 run --hostfile hostfile --chdir /dev/shm/folder "$PWD/tool"
+  expect_status 2
+  expect_in "$stderr" "node2, node3: the working directory /dev/shm/folder: No such file or directory"
+  lab_muster 1 run --hostfile mixed --chdir /dev/shm/folder "$PWD/tool"
+  expect_status 2
+  expect_in "$stderr" 'node2: mixed:2: iface=eth9: no interface that is up is called "eth9"'
+  expect_in "$stderr" "node3: the working directory /dev/shm/folder: No such file or directory"
+  [[ ! -e started ]]
+  lab_exec 1 rm -r /dev/shm/tool /dev/shm/folder
+  lab_ps_empty
+}

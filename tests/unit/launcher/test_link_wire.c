@@ -25,10 +25,10 @@ static const struct err refusal = {ERR_GPU_REQUEST, 13, "no GPU 9 here"};
 
 /* One of each type, in the order of the enum, each with all its fields. */
 static const struct frame frames[] = {
-    {FRAME_HELLO, 1, {.hello = {"n1", 0xfffffffe, 5, 6, 77, "10.0.0.1"}}},
+    {FRAME_HELLO, 1, {.hello = {"n1", 0xfffffffe, 5, 6, 77, "10.0.0.1", "10.9.0.1"}}},
     {FRAME_PLAN, 2, {.plan = {&order}}},
     {FRAME_READY, 3, {{0}}},
-    {FRAME_REFUSED, 4, {.refused = {&refusal}}},
+    {FRAME_REFUSED, 4, {.refused = {&refusal, "n4", 4}}},
     {FRAME_START, 5, {{0}}},
     {FRAME_STARTED, 6, {.started = {7, 4242424242}}},
     {FRAME_SIGNAL, 7, {.signal = {64}}},
@@ -156,7 +156,9 @@ static void the_layout_stays(void **state)
                       refused[] = "\x01\x04\x04\0\0\0"
                                   "\x0b\0\0\0GPU_REQUEST\0"
                                   "\x0d\0\0\0"
-                                  "\x0d\0\0\0no GPU 9 here";
+                                  "\x0d\0\0\0no GPU 9 here\0"
+                                  "\x01\x02\0\0\0n4\0"
+                                  "\x04\0\0\0";
     struct buf b;
     (void)state;
     encode(&frames[FRAME_STOP], &b);
@@ -164,7 +166,7 @@ static void the_layout_stays(void **state)
     assert_memory_equal(b.data, stop, b.len);
     buf_fini(&b);
     encode(&frames[FRAME_REFUSED], &b);
-    assert_int_equal(b.len, sizeof refused);
+    assert_int_equal(b.len, sizeof refused - 1);
     assert_memory_equal(b.data, refused, b.len);
     buf_fini(&b);
     for (int i = 0; i < FRAME_TYPE_COUNT; i++) {
@@ -301,8 +303,16 @@ static const char *const env[] = {"PATH=/bin", "EMPTY=", "EQ=a=b", NULL};
 
 static void setup_comes_back(void **state)
 {
-    struct wire_setup in = {
-        .node = 9, .host = "n9", .dir = "/d", .args = args, .nargs = 4, .env = env, .nenv = 3};
+    struct wire_setup in = {.node = 9,
+                            .host = "n9",
+                            .dir = "/d",
+                            .addr = "fd00::9",
+                            .iface = "ib0",
+                            .line = "hosts:9",
+                            .args = args,
+                            .nargs = 4,
+                            .env = env,
+                            .nenv = 3};
     struct wire_message m;
     struct buf b;
     struct err e;
@@ -315,6 +325,9 @@ static void setup_comes_back(void **state)
     assert_int_equal(out->node, 9);
     assert_string_equal(out->host, "n9");
     assert_string_equal(out->dir, "/d");
+    assert_string_equal(out->addr, "fd00::9");
+    assert_string_equal(out->iface, "ib0");
+    assert_string_equal(out->line, "hosts:9");
     assert_int_equal(out->nargs, 4);
     assert_int_equal(out->nenv, 3);
     for (int i = 0; i < 4; i++)
@@ -333,6 +346,7 @@ static void setup_comes_back(void **state)
     assert_int_equal(link_wire_setup(&in, &b, &e), 0);
     assert_int_equal(link_wire_decode((struct str){b.data, b.len}, &m, &e), 0);
     assert_string_equal(m.u.setup.host, "");
+    assert_string_equal(m.u.setup.addr, "");
     assert_null(m.u.setup.args[0]);
     assert_null(m.u.setup.env[0]);
     wire_message_fini(&m);
@@ -396,8 +410,8 @@ static void setups_that_are_none(void **state)
     (void)state;
     buf_init(&b, 0);
     assert_int_equal(link_wire_setup(&s, &b, &e), 0);
-    /* version, kind, node, host "", dir "/", slots "": then the count of arguments */
-    size_t count = 2 + 4 + 5 + 6 + 5, value = b.len - 1 - strlen(env[0]);
+    /* version, kind, node, host "", dir "/", four texts "": then the count of arguments */
+    size_t count = 2 + 4 + 5 + 6 + 4 * 5, value = b.len - 1 - strlen(env[0]);
     b.data[count + 2] = 1; /* 65537 */
     expect_bad(&b, "arguments: is out of range");
     b.data[count + 2] = 0;

@@ -46,12 +46,21 @@ static void spans(void **state)
     }
 }
 
+static void add(struct start_faults *f, uint32_t node, const char *host, enum err_code code,
+                const char *why, uint64_t now_ms)
+{
+    struct err e;
+    err_set(&e, code, "%s", why);
+    start_faults_add(f, node, host, &e, now_ms);
+}
+
 static void expect_next(struct start_faults *f, uint32_t node, const char *want)
 {
     struct buf text;
     uint32_t got = 99;
+    enum err_code code;
     buf_init(&text, 0);
-    assert_int_equal(start_faults_next(f, &got, &text), want != NULL);
+    assert_int_equal(start_faults_next(f, &got, &code, &text), want != NULL);
     if (want) {
         assert_string_equal(buf_str(&text), want);
         assert_int_equal(got, node);
@@ -64,10 +73,13 @@ static void equal_ones_once(void **state)
     (void)state;
     struct start_faults f = {0};
     assert_true(start_faults_due_ms(&f) == UINT64_MAX);
-    start_faults_add(&f, 4, "n4", "ssh: connect to host n4 port 22: Connection refused", 1000);
-    start_faults_add(&f, 1, "n1", "root@n1: Permission denied (publickey).", 1700);
-    start_faults_add(&f, 2, "n2", "ssh: connect to host n2 port 22: Connection refused", 1100);
-    start_faults_add(&f, 3, "n3", "ssh: connect to host n3 port 22: Connection refused", 1200);
+    add(&f, 4, "n4", ERR_UNAVAILABLE, "ssh: connect to host n4 port 22: Connection refused",
+        1000);
+    add(&f, 1, "n1", ERR_UNAVAILABLE, "root@n1: Permission denied (publickey).", 1700);
+    add(&f, 2, "n2", ERR_UNAVAILABLE, "ssh: connect to host n2 port 22: Connection refused",
+        1100);
+    add(&f, 3, "n3", ERR_UNAVAILABLE, "ssh: connect to host n3 port 22: Connection refused",
+        1200);
     assert_int_equal(start_faults_due_ms(&f), 1000 + START_FAULTS_MS);
     expect_next(&f, 1, "n1: root@n1: Permission denied (publickey).");
     expect_next(&f, 2, "n2-n4: ssh: connect to host HOST port 22: Connection refused");
@@ -81,10 +93,33 @@ static void other_reasons_stay_apart(void **state)
 {
     (void)state;
     struct start_faults f = {0};
-    start_faults_add(&f, 0, "n1", "no n10 from n1", 0);
-    start_faults_add(&f, 1, "n2", "no n20 from n2", 0);
+    add(&f, 0, "n1", ERR_UNAVAILABLE, "no n10 from n1", 0);
+    add(&f, 1, "n2", ERR_UNAVAILABLE, "no n20 from n2", 0);
     expect_next(&f, 0, "n1: no n10 from n1");
     expect_next(&f, 1, "n2: no n20 from n2");
+    start_faults_fini(&f);
+}
+
+/* The class decides the exit status. */
+static void other_classes_stay_apart(void **state)
+{
+    (void)state;
+    struct start_faults f = {0};
+    struct buf text;
+    uint32_t node;
+    enum err_code code;
+    buf_init(&text, 0);
+    add(&f, 1, "n2", ERR_NOT_FOUND, "no such program: x", 0);
+    add(&f, 0, "n1", ERR_USAGE, "no such program: x", 0);
+    add(&f, 2, "n3", ERR_NOT_FOUND, "no such program: x", 0);
+    assert_true(start_faults_next(&f, &node, &code, &text));
+    assert_int_equal(code, ERR_USAGE);
+    assert_string_equal(buf_str(&text), "n1: no such program: x");
+    buf_reset(&text);
+    assert_true(start_faults_next(&f, &node, &code, &text));
+    assert_int_equal(code, ERR_NOT_FOUND);
+    assert_string_equal(buf_str(&text), "n2, n3: no such program: x");
+    buf_fini(&text);
     start_faults_fini(&f);
 }
 
@@ -126,6 +161,7 @@ int main(void)
         cmocka_unit_test(spans),
         cmocka_unit_test(equal_ones_once),
         cmocka_unit_test(other_reasons_stay_apart),
+        cmocka_unit_test(other_classes_stay_apart),
         cmocka_unit_test(who_is_awaited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
