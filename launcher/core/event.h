@@ -15,6 +15,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+#include "launcher/core/mpi_layout.h"
+#include "launcher/core/mpi_mode.h"
 
 /* How a worker ended. */
 enum end_kind {
@@ -79,6 +82,21 @@ struct notice {
     uint64_t ms;
 };
 
+/* What a node gives to others when all its MPI ranks have come to a fence or barrier. */
+struct gather {
+    const char *operation; /* which one: equal on all nodes that take part */
+    const uint32_t *nodes; /* who they are, by node rank, ascending */
+    uint32_t nnodes;
+    struct str data; /* any bytes */
+};
+
+/* The answer, to each of them. */
+struct gathered {
+    const char *operation;
+    bool is_lost;    /* a node that was to take part is gone: nothing will come */
+    struct str data; /* what all have given, one piece after the other, in any order */
+};
+
 /* What the head orders a node to run. Owned by the head; the same for one generation. */
 struct order {
     const char *job_id;
@@ -110,7 +128,9 @@ enum { NODE_RANK_ANY = UINT32_MAX };
     X(HUNG, up)                                                                                \
     X(STACKS, down)                                                                            \
     X(STACK, up)                                                                               \
-    X(STACKED, up)
+    X(STACKED, up)                                                                             \
+    X(GATHER, up)                                                                              \
+    X(GATHERED, down)
 
 enum frame_type {
 #define X(name, direction) FRAME_##name,
@@ -135,6 +155,12 @@ struct frame {
         struct {
             const struct order *order;
         } plan;
+        struct {
+            enum mpi_mode mpi; /* what its program wants; never MPI_MODE_AUTO */
+        } ready;
+        struct {
+            const struct mpi_layout *layout; /* of all nodes; NULL = no MPI */
+        } start;
         struct {
             const struct err *err; /* up: why this node cannot run its part; down: why it may
                                       not join */
@@ -175,6 +201,8 @@ struct frame {
         struct {
             const char *file; /* where the stacks stand, NULL = nowhere */
         } stacked;            /* all have been told */
+        struct gather gather;
+        struct gathered gathered;
     } u;
 };
 
@@ -203,6 +231,7 @@ struct frame {
     X(LOOKED, node)                                                                            \
     X(STACK, node)                                                                             \
     X(STACKED, node)                                                                           \
+    X(GATHER, node)                                                                            \
     X(SWEPT, node)
 
 enum event_type {
@@ -243,6 +272,9 @@ struct event {
             const char *host, *state;
         } node_state; /* how far it is, for people: "ssh refused, trying again" */
         struct {
+            enum mpi_mode mpi; /* as in the frame READY */
+        } prepared;
+        struct {
             const struct err *err;
         } prepare_failed;
         struct {
@@ -277,6 +309,7 @@ struct event {
         struct {
             const char *file; /* as in the frame */
         } stacked;
+        struct gather gather; /* this node's ranks have come */
     } u;
 };
 
@@ -297,7 +330,9 @@ struct event {
     X(REAP, node)                                                                              \
     X(DROP_OUTPUT, both)                                                                       \
     X(LOOK, node)                                                                              \
-    X(STACKS, node)
+    X(STACKS, node)                                                                            \
+    X(WORLD, node)                                                                             \
+    X(GATHERED, node)
 
 enum effect_type {
 #define X(name, whose) FX_##name,
@@ -341,6 +376,10 @@ struct effect {
         struct {
             bool may_abort; /* as in the frame */
         } stacks;
+        struct {
+            const struct mpi_layout *layout; /* MPI ranks are about to start */
+        } world;
+        struct gathered gathered;
     } u;
 };
 

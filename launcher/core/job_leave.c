@@ -1,6 +1,7 @@
 #include "launcher/core/job_leave.h"
 
 #include "launcher/core/job_ending.h"
+#include "launcher/core/job_mpi.h"
 #include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
 
@@ -43,6 +44,7 @@ void job_leave_lose(struct job *j, struct member *n, const struct err *err, uint
         n->status = MEMBER_LOST;
         survey_told(&j->survey, node, NULL);
         j->nreaped += !was_over;
+        job_mpi_leave(j, n, now_ms, fx);
         job_ending_with(j, VERDICT_NODE_LOST, 0, &e, now_ms, fx);
         return;
     }

@@ -21,7 +21,7 @@
  * lost and nothing will come. */
 typedef void mpi_gathered(void *ctx, const char *all, size_t n);
 
-/* The way to the services of the other nodes. */
+/* The way to the services of the other nodes: mpi_link.h. */
 struct mpi_peers {
     void *ctx;
     /* Called on the loop's thread when all ranks of this node that take part have come.
@@ -32,9 +32,6 @@ struct mpi_peers {
     /* A generation is over: no done of what is still out is called any more. */
     void (*forget)(void *ctx);
 };
-
-/* A job of one node: gets back at once what it gave. */
-extern const struct mpi_peers mpi_peers_alone;
 
 /* One variable of a worker's environment. */
 struct mpi_variable {

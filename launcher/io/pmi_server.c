@@ -57,11 +57,22 @@ static void send_reply(struct connection *c, const struct buf *reply)
         close_ours(c);
 }
 
+/* Others will not come to the barrier: PMI-1 has no word for that, so its ranks are on their
+ * own. */
+static void close_waiting(struct pmi_server *s)
+{
+    for (uint32_t i = 0; i < s->nconnections; i++)
+        if (pmi_job_is_waiting(s->job, i))
+            close_ours(&s->connections[i]);
+}
+
 static void on_gathered(void *ctx, const char *all, size_t n)
 {
     struct pmi_server *s = ctx;
-    if (!all) /* a node is lost: muster will end the job */
+    if (!all) {
+        close_waiting(s);
         return;
+    }
     struct buf line;
     buf_init(&line, 0);
     pmi_reply_barrier(&line);

@@ -222,6 +222,8 @@ static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint
     case FX_STACKS:
         show_stacks(f, s, fx->u.stacks.may_abort);
         return;
+    case FX_WORLD:
+    case FX_GATHERED:
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_STORE_RESET:
@@ -291,6 +293,8 @@ static void apply_head(struct fuzz *f, const struct effect *fx)
         for (uint32_t k = 0; k < f->nnodes; k++)
             post(&f->sites[k].down, EV_LINK_LOST);
         return;
+    case FX_WORLD:
+    case FX_GATHERED:
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_SUSPEND:

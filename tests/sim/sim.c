@@ -94,6 +94,8 @@ static uint64_t frame_bytes(const struct frame *frame)
     case FRAME_BEAT:
     case FRAME_INTERRUPT:
     case FRAME_BYE:
+    case FRAME_GATHER:
+    case FRAME_GATHERED:
     case FRAME_TYPE_COUNT:
         break;
     case FRAME_STACK:
@@ -257,6 +259,8 @@ static void apply_node(struct world *w, uint32_t node, const struct effect *fx)
     case FX_STACKS:
         process_stacks(w, node, fx->u.stacks.may_abort);
         return;
+    case FX_WORLD:
+    case FX_GATHERED:
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_STORE_RESET:

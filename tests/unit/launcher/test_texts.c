@@ -57,10 +57,10 @@ static void texts_come_back(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char line[128];
         struct event ev;
-        struct order order = {0};
-        struct err inner, e;
+        struct event_parts parts = {0};
+        struct err e;
         strcpy(line, lines[i]);
-        assert_int_equal(event_parse(line, &ev, &order, &inner, &e), 0);
+        assert_int_equal(event_parse(line, &ev, &parts, &e), 0);
         char *text = formatted(&ev);
         assert_string_equal(text, lines[i]);
         free(text);
@@ -72,14 +72,14 @@ static void every_event_and_effect_has_a_name(void **state)
     (void)state;
     for (int type = 0; type < EVENT_TYPE_COUNT; type++) {
         struct event ev = {.type = (enum event_type)type};
-        struct err inner, e;
-        struct order order = {0};
+        struct event_parts parts = {0};
+        struct err e;
         char *text = formatted(&ev);
         char *end = strchr(strchr(text, ' ') + 1, ' ');
         if (end)
             *end = '\0';
         if (type != EV_FRAME)
-            assert_int_equal(event_parse(text, &ev, &order, &inner, &e), 0);
+            assert_int_equal(event_parse(text, &ev, &parts, &e), 0);
         assert_int_equal(ev.type, type);
         free(text);
     }
@@ -121,10 +121,10 @@ static void bad_texts_are_refused(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char line[128];
         struct event ev;
-        struct order order = {0};
-        struct err inner, e;
+        struct event_parts parts = {0};
+        struct err e;
         strcpy(line, lines[i]);
-        if (event_parse(line, &ev, &order, &inner, &e) == 0)
+        if (event_parse(line, &ev, &parts, &e) == 0)
             fail_msg("'%s' was taken", lines[i]);
         assert_int_equal(e.code, ERR_USAGE);
     }
@@ -135,9 +135,9 @@ static void frames_come_back(void **state)
     (void)state;
     char line[] = "3 frame 2 exited 1 local_rank=4 pid=77 end=exit:3 gpu=- tail=-";
     struct event ev;
-    struct order order = {0};
-    struct err inner, e;
-    assert_int_equal(event_parse(line, &ev, &order, &inner, &e), 0);
+    struct event_parts parts = {0};
+    struct err e;
+    assert_int_equal(event_parse(line, &ev, &parts, &e), 0);
     assert_int_equal(ev.u.frame.node, 2);
     assert_int_equal(ev.u.frame.frame.generation, 1);
     assert_int_equal(ev.u.frame.frame.u.exited.pid, 77);
