@@ -232,6 +232,7 @@ struct frame {
     X(STACK, node)                                                                             \
     X(STACKED, node)                                                                           \
     X(GATHER, node)                                                                            \
+    X(ABORTED, node)                                                                           \
     X(SWEPT, node)
 
 enum event_type {
@@ -310,6 +311,9 @@ struct event {
             const char *file; /* as in the frame */
         } stacked;
         struct gather gather; /* this node's ranks have come */
+        struct {
+            uint32_t local_rank;
+        } aborted; /* it has called MPI_Abort and waits for its end */
     } u;
 };
 

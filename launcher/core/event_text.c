@@ -131,6 +131,7 @@ static const struct field event_fields[] = {
     EVENT_FIELD(STACK, "local_rank", U32, stack.local_rank),
     EVENT_FIELD(STACK, "where", TEXT, stack.where),
     EVENT_FIELD(STACKED, "file", MAYBE, stacked.file),
+    EVENT_FIELD(ABORTED, "local_rank", U32, aborted.local_rank),
     EVENT_FIELD(GATHER, "operation", TEXT, gather.operation),
     EVENT_FIELD(GATHER, "nodes", NODES, gather),
     EVENT_FIELD(GATHER, "data", BYTES, gather.data),

@@ -434,6 +434,7 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
     case EV_STACK:
     case EV_STACKED:
     case EV_GATHER:
+    case EV_ABORTED:
     case EVENT_TYPE_COUNT:
         return; /* a node's */
     }

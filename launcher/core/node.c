@@ -431,6 +431,10 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
     case EV_GATHER:
         node_mpi_gather(n, &ev->u.gather, out);
         return;
+    case EV_ABORTED:
+        if (ev->u.aborted.local_rank < n->nworkers)
+            node_mpi_aborted(n, ev->u.aborted.local_rank, out);
+        return;
     case EV_SIGNAL:
         node_stop_signal(n, ev->u.signal.signo, ev->now_ms, out);
         return;

@@ -1,8 +1,10 @@
 #include "launcher/core/node_mpi.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "launcher/core/mpi_gather.h"
+#include "launcher/core/node_stop.h"
 #include "launcher/core/note.h"
 
 static bool is_of_order(const struct mpi_layout *layout, const struct order *o)
@@ -37,6 +39,12 @@ void node_mpi_gather(struct node *n, const struct gather *piece, struct effects 
     else
         effects_add(fx, FX_GATHERED)->u.gathered =
             (struct gathered){.operation = piece->operation, .is_lost = true};
+}
+
+void node_mpi_aborted(const struct node *n, uint32_t local_rank, struct effects *fx)
+{
+    if (n->workers[local_rank].state == WORKER_ALIVE)
+        node_stop_worker(fx, local_rank, SIGKILL);
 }
 
 void node_mpi_gathered(const struct gathered *gathered, struct effects *fx)

@@ -17,6 +17,9 @@ void node_mpi_start(const struct node *n, const struct mpi_layout *layout, struc
  * nothing will come. */
 void node_mpi_gather(struct node *n, const struct gather *piece, struct effects *fx);
 
+/* A rank that has called MPI_Abort waits for its end. */
+void node_mpi_aborted(const struct node *n, uint32_t local_rank, struct effects *fx);
+
 /* The answer has come. */
 void node_mpi_gathered(const struct gathered *gathered, struct effects *fx);
 

@@ -166,6 +166,13 @@ static void on_mpi_gather(void *ctx, const struct gather *piece)
     post(ctx, &ev);
 }
 
+static void on_mpi_abort(void *ctx, uint32_t local_rank)
+{
+    struct event ev = {.type = EV_ABORTED};
+    ev.u.aborted.local_rank = local_rank;
+    post(ctx, &ev);
+}
+
 static void on_exec_failure(void *ctx, const struct spawn_failure *failure)
 {
     struct event ev = {.type = EV_SPAWN_FAILED};
@@ -498,11 +505,12 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
                                     const struct link_up *up)
 {
     struct driver_node *d = mem_alloc(1, sizeof *d);
+    const struct mpi_host_events mpi_events = {d, on_mpi_gather, on_mpi_abort};
     d->loop = loop;
     d->opt = opt;
     d->facts = facts;
     exec_pipe_init(&d->exec_pipe);
-    d->mpi = mpi_host_new(opt, facts, on_mpi_gather, d);
+    d->mpi = mpi_host_new(opt, facts, &mpi_events);
     d->up = *up;
     d->node = node_new(opt, facts, place);
     d->descendants = descendants_adopt();

@@ -34,6 +34,7 @@ struct mpi_host {
     struct mpi_files files;
 
     struct mpi_link *link; /* to the other nodes */
+    struct mpi_host_events events;
 
     char *name; /* of this generation; NULL between two */
     struct mpi_layout layout;
@@ -45,13 +46,14 @@ struct mpi_host {
 };
 
 struct mpi_host *mpi_host_new(const struct options *opt, const struct facts *facts,
-                              mpi_link_ask *ask, void *ctx)
+                              const struct mpi_host_events *events)
 {
     struct mpi_host *m = mem_alloc(1, sizeof *m);
     m->opt = opt;
     m->facts = facts;
     m->ticket.fd = -1;
-    m->link = mpi_link_new(ask, ctx);
+    m->link = mpi_link_new(events->ask, events->ctx);
+    m->events = *events;
     err_set(&m->failure, ERR_PROTOCOL, "the head has not said where the MPI ranks are");
     return m;
 }
@@ -115,6 +117,8 @@ int mpi_host_open(struct mpi_host *m, uv_loop_t *loop, struct watch_set *watches
         .shm_dir = m->files.shm_dir,
         .host = m->facts->host,
         .peers = mpi_link_peers(m->link),
+        .ctx = m->events.ctx,
+        .on_abort = m->events.on_abort,
     };
     m->service = m->type->open(&context, e);
     if (m->service)

@@ -14,9 +14,16 @@
 
 struct mpi_host;
 
-/* For one node of a job. opt and facts are borrowed. ask: as in mpi_link.h, with ctx. */
+/* What it wants of its owner. */
+struct mpi_host_events {
+    void *ctx;
+    mpi_link_ask *ask;                                    /* as in mpi_link.h */
+    void (*on_abort)(void *ctx, uint32_t local_rank); /* as in struct mpi_context */
+};
+
+/* For one node of a job. opt and facts are borrowed. */
 struct mpi_host *mpi_host_new(const struct options *opt, const struct facts *facts,
-                              mpi_link_ask *ask, void *ctx);
+                              const struct mpi_host_events *events);
 
 /* Which service program (a path) wants under --mpi; never MPI_MODE_AUTO. Starts nothing. */
 enum mpi_mode mpi_host_choose(struct mpi_host *m, const char *program);

@@ -59,6 +59,9 @@ struct mpi_context {
     const char *shm_dir; /* the same in shared memory; NULL = none */
     const char *host;    /* of this node, as the layout spells it */
     const struct mpi_peers *peers;
+    void *ctx;
+    /* A rank has aborted and waits to be ended. On the loop's thread. */
+    void (*on_abort)(void *ctx, uint32_t local_rank);
 };
 
 /* What runs in one generation. Valid until end. */

@@ -123,6 +123,9 @@ static void answer_all(struct connection *c)
         case PMI_ALL_IN:
             gather(s);
             break;
+        case PMI_END:
+            s->context.on_abort(s->context.ctx, c->local_rank);
+            break;
         case PMI_CLOSE:
             close_with(c, &s->reply);
             break;
