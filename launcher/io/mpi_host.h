@@ -17,7 +17,7 @@ struct mpi_host;
 /* What it wants of its owner. */
 struct mpi_host_events {
     void *ctx;
-    mpi_link_ask *ask;                                    /* as in mpi_link.h */
+    mpi_link_ask *ask;                                /* as in mpi_link.h */
     void (*on_abort)(void *ctx, uint32_t local_rank); /* as in struct mpi_context */
 };
 

@@ -53,6 +53,9 @@ static void texts_come_back(void **state)
         "13 store_ready generation=4",
         "14 output_blocked",
         "18446744073709551615 prepared",
+        "15 prepared mpi=pmix",
+        "16 aborted local_rank=3",
+        "17 gather operation=j/f nodes=0,1,12 data=abc",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char line[128];
@@ -117,6 +120,10 @@ static void bad_texts_are_refused(void **state)
         "5 frame x hello 0",
         "5 frame 0 plan 0 order=first",
         "5 frame 0 plan 0 order=fist=1",
+        "5 prepared mpi=slurm",
+        "5 gather nodes=0,a",
+        "5 frame 0 start 0 layout=a",
+        "5 frame 0 start 0 layout=a:x",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char line[128];
