@@ -44,8 +44,9 @@ void job_leave_lose(struct job *j, struct member *n, const struct err *err, uint
         n->status = MEMBER_LOST;
         survey_told(&j->survey, node, NULL);
         j->nreaped += !was_over;
-        job_mpi_leave(j, n, now_ms, fx);
         job_ending_with(j, VERDICT_NODE_LOST, 0, &e, now_ms, fx);
+        if (j->state == JOB_STOP) /* ranks hear of their fence after the signal */
+            job_mpi_leave(j, n, now_ms, fx);
         return;
     }
     job_ending_node_over(j, n, MEMBER_LOST, now_ms, fx);
