@@ -87,7 +87,9 @@ struct gather {
     const char *operation; /* which one: equal on all nodes that take part */
     const uint32_t *nodes; /* who they are, by node rank, ascending */
     uint32_t nnodes;
-    struct str data; /* any bytes */
+    struct maybe_u64 wanted; /* a rank of another one of them, which does not know of it yet and
+                                has to be told: what that rank has to tell is wanted */
+    struct str data;         /* any bytes */
 };
 
 /* The answer, to each of them. */
@@ -130,6 +132,7 @@ enum { NODE_RANK_ANY = UINT32_MAX };
     X(STACK, up)                                                                               \
     X(STACKED, up)                                                                             \
     X(GATHER, up)                                                                              \
+    X(WANTED, down)                                                                            \
     X(GATHERED, down)
 
 enum frame_type {
@@ -201,7 +204,7 @@ struct frame {
         struct {
             const char *file; /* where the stacks stand, NULL = nowhere */
         } stacked;            /* all have been told */
-        struct gather gather;
+        struct gather gather; /* also wanted, without data: the node that has to be told */
         struct gathered gathered;
     } u;
 };
@@ -336,6 +339,7 @@ struct event {
     X(LOOK, node)                                                                              \
     X(STACKS, node)                                                                            \
     X(WORLD, node)                                                                             \
+    X(WANTED, node)                                                                            \
     X(GATHERED, node)
 
 enum effect_type {
@@ -383,6 +387,7 @@ struct effect {
         struct {
             const struct mpi_layout *layout; /* MPI ranks are about to start */
         } world;
+        struct gather wanted; /* without data */
         struct gathered gathered;
     } u;
 };

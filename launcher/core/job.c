@@ -276,6 +276,7 @@ static void on_frame(struct job *j, uint32_t link, const struct frame *frame, ui
     case FRAME_STOP:
     case FRAME_BYE:
     case FRAME_GATHERED:
+    case FRAME_WANTED:
     case FRAME_TYPE_COUNT:
         return; /* these go down */
     }

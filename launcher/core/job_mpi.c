@@ -85,6 +85,26 @@ static void blame_missing(struct job *j, const struct mpi_answer *answer, uint64
     job_ending_stop(j, SIGTERM, now_ms, fx);
 }
 
+/* The node of the rank that a piece asks about, if it is another one that takes part. */
+static const struct member *find_wanted(const struct job *j, const struct member *n,
+                                        const struct gather *piece)
+{
+    uint64_t rank = piece->wanted.value;
+    uint32_t node = rank < j->nranks ? j->ranks[rank].node : j->nodes.n;
+    for (uint32_t i = 0; i < piece->nnodes; i++)
+        if (piece->nodes[i] == node && node != members_rank(&j->nodes, n))
+            return &j->nodes.list[node];
+    return NULL;
+}
+
+static void tell_wanted(struct job *j, const struct member *owner, const struct gather *piece,
+                        struct effects *fx)
+{
+    struct gather *wanted = &job_send(j, fx, owner, FRAME_WANTED)->u.gather;
+    *wanted = *piece;
+    wanted->data = (struct str){NULL, 0};
+}
+
 void job_mpi_gather(struct job *j, const struct member *n, const struct gather *piece,
                     uint64_t now_ms, struct effects *fx)
 {
@@ -92,6 +112,13 @@ void job_mpi_gather(struct job *j, const struct member *n, const struct gather *
     struct err e;
     if (!j->mpi.nodes)
         return;
+    const struct member *owner = piece->wanted.is_known ? find_wanted(j, n, piece) : NULL;
+    if (piece->wanted.is_known && !owner) {
+        err_set(&e, ERR_PROTOCOL, "MPI: node %u asks about a rank that no other node has",
+                members_rank(&j->nodes, n));
+        end_job(j, &e, now_ms, fx);
+        return;
+    }
     int rc = mpi_gather_take(j->mpi.gather, members_rank(&j->nodes, n), piece, &answer, &e);
     if (rc < 0)
         end_job(j, &e, now_ms, fx);
@@ -99,6 +126,8 @@ void job_mpi_gather(struct job *j, const struct member *n, const struct gather *
         blame_missing(j, &answer, now_ms, fx);
     if (rc != 0)
         send_answer(j, &answer, fx);
+    else if (owner)
+        tell_wanted(j, owner, piece, fx);
 }
 
 void job_mpi_leave(struct job *j, const struct member *n, uint64_t now_ms, struct effects *fx)

@@ -17,11 +17,11 @@ enum {
 };
 
 static const unsigned char numbers[] = {
-    [FRAME_HELLO] = 1,      [FRAME_PLAN] = 2,    [FRAME_READY] = 3,     [FRAME_REFUSED] = 4,
-    [FRAME_START] = 5,      [FRAME_STARTED] = 6, [FRAME_SIGNAL] = 7,    [FRAME_STOP] = 8,
-    [FRAME_EXITED] = 9,     [FRAME_REAPED] = 10, [FRAME_BEAT] = 11,     [FRAME_BYE] = 12,
-    [FRAME_INTERRUPT] = 13, [FRAME_HUNG] = 14,   [FRAME_STACKS] = 15,   [FRAME_STACK] = 16,
-    [FRAME_STACKED] = 17,   [FRAME_GATHER] = 18, [FRAME_GATHERED] = 19,
+    [FRAME_HELLO] = 1,      [FRAME_PLAN] = 2,    [FRAME_READY] = 3,   [FRAME_REFUSED] = 4,
+    [FRAME_START] = 5,      [FRAME_STARTED] = 6, [FRAME_SIGNAL] = 7,  [FRAME_STOP] = 8,
+    [FRAME_EXITED] = 9,     [FRAME_REAPED] = 10, [FRAME_BEAT] = 11,   [FRAME_BYE] = 12,
+    [FRAME_INTERRUPT] = 13, [FRAME_HUNG] = 14,   [FRAME_STACKS] = 15, [FRAME_STACK] = 16,
+    [FRAME_STACKED] = 17,   [FRAME_GATHER] = 18, [FRAME_WANTED] = 19, [FRAME_GATHERED] = 20,
 };
 static_assert(sizeof numbers == FRAME_TYPE_COUNT, "a number for each type of frame");
 
@@ -108,7 +108,11 @@ static const struct field frame_fields[] = {
     ROW(STACKED, MAYBE, stacked.file, DIR_MAX),
     ROW(GATHER, TEXT, gather.operation, MPI_GATHER_NAME_MAX),
     ROW(GATHER, NODES, gather, 0),
+    ROW(GATHER, COUNT, gather.wanted, 0),
     ROW(GATHER, BYTES, gather.data, MPI_GATHER_BYTES_MAX),
+    ROW(WANTED, TEXT, gather.operation, MPI_GATHER_NAME_MAX),
+    ROW(WANTED, NODES, gather, 0),
+    ROW(WANTED, COUNT, gather.wanted, 0),
     ROW(GATHERED, TEXT, gathered.operation, MPI_GATHER_NAME_MAX),
     ROW(GATHERED, BOOL, gathered.is_lost, 0),
     ROW(GATHERED, BYTES, gathered.data, MPI_GATHER_BYTES_MAX),

@@ -173,7 +173,7 @@ static int check_meeting(const struct meeting *m, uint32_t node, const struct ga
 static int refuse(struct mpi_gather *g, struct meeting *m, uint32_t node,
                   const struct gather *piece, struct mpi_answer *answer)
 {
-    const struct gather alone = {piece->operation, &node, 1, {NULL, 0}};
+    const struct gather alone = {piece->operation, &node, 1, {false, 0}, {NULL, 0}};
     if (!m)
         m = open_meeting(g, &alone);
     if (!has(m->present, m->npresent, node) && m->npresent < m->nnodes)

@@ -291,6 +291,10 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
         if (is_current)
             node_pulse_stacks(n, frame->u.stacks.may_abort, fx);
         return;
+    case FRAME_WANTED:
+        if (is_current)
+            effects_add(fx, FX_WANTED)->u.wanted = frame->u.gather;
+        return;
     case FRAME_GATHERED:
         if (is_current)
             node_mpi_gathered(&frame->u.gathered, fx);

@@ -298,13 +298,14 @@ static void add_words(struct driver_head *d, struct frame *frame)
     frame->u.bye.text = d->words.len ? buf_str(&d->words) : NULL;
 }
 
-/* What a GATHERED carries is the job's until its next step, and the node steps later. */
+/* What fences carry is the job's, or another event's, until its next step; the node steps
+ * later. */
 static void receive_local(struct driver_head *d, const struct frame *frame)
 {
     struct err e;
     if (!d->local)
         return;
-    if (frame->type == FRAME_GATHERED) {
+    if (frame->type == FRAME_GATHERED || frame->type == FRAME_WANTED) {
         struct buf bytes;
         buf_init(&bytes, 0);
         link_wire_frame(frame, &bytes);
@@ -366,6 +367,7 @@ static void apply(struct driver_head *d, const struct effect *fx)
     case FX_LOOK:
     case FX_STACKS:
     case FX_WORLD:
+    case FX_WANTED:
     case FX_GATHERED:
     case EFFECT_TYPE_COUNT:
         return; /* a node's */

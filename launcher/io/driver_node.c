@@ -424,6 +424,9 @@ static void apply(struct driver_node *d, const struct effect *fx)
     case FX_WORLD:
         mpi_host_begin(d->mpi, node_plan(d->node), fx->u.world.layout);
         return;
+    case FX_WANTED:
+        mpi_host_wanted(d->mpi, &fx->u.wanted);
+        return;
     case FX_GATHERED:
         mpi_host_gathered(d->mpi, &fx->u.gathered);
         return;

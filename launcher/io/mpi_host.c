@@ -255,6 +255,12 @@ void mpi_host_end(struct mpi_host *m)
     m->name = NULL;
 }
 
+void mpi_host_wanted(struct mpi_host *m, const struct gather *wanted)
+{
+    if (m->service && m->name && m->type->wanted)
+        m->type->wanted(m->service, wanted);
+}
+
 void mpi_host_gathered(struct mpi_host *m, const struct gathered *gathered)
 {
     mpi_link_gathered(m->link, gathered);

@@ -50,6 +50,9 @@ void mpi_host_joined(struct mpi_host *m, uint32_t local_rank);
  * reason for people, valid until mpi_host_end, or NULL. */
 const char *mpi_host_judge(struct mpi_host *m, uint32_t local_rank, struct worker_end *end);
 
+/* Another node asks about a rank of this one. */
+void mpi_host_wanted(struct mpi_host *m, const struct gather *wanted);
+
 /* What other nodes and this one have given each other; all queues of events are empty. */
 void mpi_host_gathered(struct mpi_host *m, const struct gathered *gathered);
 void mpi_host_settle(struct mpi_host *m);

@@ -27,23 +27,25 @@ static void end_wait(struct mpi_link *l, struct waiting *w)
     list_push(&l->over, &w->link);
 }
 
-static void gather(void *ctx, const char *operation, const uint32_t *nodes, size_t nnodes,
-                   const char *data, size_t n, mpi_gathered *done, void *done_ctx)
+static void gather(void *ctx, const struct gather *piece, mpi_gathered *done, void *done_ctx)
 {
     struct mpi_link *l = ctx;
-    if (nnodes <= 1) { /* it has come to itself */
-        done(done_ctx, n ? data : "", n);
+    if (piece->nnodes <= 1) { /* it has come to itself */
+        done(done_ctx, piece->data.n ? piece->data.p : "", piece->data.n);
         return;
     }
     struct waiting *w = mem_alloc(1, sizeof *w);
-    w->operation = mem_strdup(operation);
-    w->nodes = mem_dup(nodes, nnodes * sizeof *nodes);
-    w->data = n ? mem_dup(data, n) : NULL;
+    w->operation = mem_strdup(piece->operation);
+    w->nodes = mem_dup(piece->nodes, piece->nnodes * sizeof *w->nodes);
+    w->data = piece->data.n ? mem_dup(piece->data.p, piece->data.n) : NULL;
     w->done = done;
     w->done_ctx = done_ctx;
     list_push(&l->waiting, &w->link);
-    const struct gather piece = {w->operation, w->nodes, (uint32_t)nnodes, {w->data, n}};
-    l->ask(l->ctx, &piece);
+    struct gather copy = *piece;
+    copy.operation = w->operation;
+    copy.nodes = w->nodes;
+    copy.data.p = w->data;
+    l->ask(l->ctx, &copy);
 }
 
 static void forget(void *ctx)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "launcher/core/event.h"
 #include "launcher/core/mpi.h"
 #include "launcher/core/mpi_layout.h"
 #include "launcher/io/watch.h"
@@ -24,11 +25,9 @@ typedef void mpi_gathered(void *ctx, const char *all, size_t n);
 /* The way to the services of the other nodes: mpi_link.h. */
 struct mpi_peers {
     void *ctx;
-    /* Called on the loop's thread when all ranks of this node that take part have come.
-     * operation names it: equal on all nodes that take part, in the same order everywhere.
-     * nodes: who they are, by node rank, ascending. data is copied. */
-    void (*gather)(void *ctx, const char *operation, const uint32_t *nodes, size_t nnodes,
-                   const char *data, size_t n, mpi_gathered *done, void *done_ctx);
+    /* Called on the loop's thread when all ranks of this node that take part have come. The
+     * same operations come in the same order everywhere. *piece is copied. */
+    void (*gather)(void *ctx, const struct gather *piece, mpi_gathered *done, void *done_ctx);
     /* A generation is over: no done of what is still out is called any more. */
     void (*forget)(void *ctx);
 };
@@ -83,6 +82,9 @@ struct mpi_service {
     void (*joined)(void *service, uint32_t local_rank);
     /* Once the worker's exit is known: what it has said, all of it. */
     enum mpi_state (*state)(void *service, uint32_t local_rank, int *abort_code);
+    /* Another node has called gather with this operation and these nodes, and wants what a rank
+     * of this one has to tell: this one has to call it too. NULL: no client asks so. */
+    void (*wanted)(void *service, const struct gather *wanted);
     /* The generation is over: no worker is left. Also of one that did not begin. */
     void (*end)(void *service);
     /* Asynchronous: frees itself once its handles are closed. */

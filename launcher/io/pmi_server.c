@@ -94,8 +94,11 @@ static void gather(struct pmi_server *s)
     pmi_job_news(s->job, &news);
     for (uint32_t i = 0; i < layout->nnodes; i++)
         nodes[i] = i;
-    s->context.peers->gather(s->context.peers->ctx, operation, nodes, layout->nnodes,
-                             buf_str(&news), news.len, on_gathered, s);
+    const struct gather piece = {.operation = operation,
+                                 .nodes = nodes,
+                                 .nnodes = layout->nnodes,
+                                 .data = {buf_str(&news), news.len}};
+    s->context.peers->gather(s->context.peers->ctx, &piece, on_gathered, s);
     buf_fini(&news);
     free(nodes);
     free(operation);

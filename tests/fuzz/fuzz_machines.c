@@ -186,7 +186,10 @@ static void enter_fence(struct fuzz *f, uint32_t k, uint32_t fence)
         return;
     s->is_in_fence[fence] = true;
     struct event ev = {.type = EV_GATHER};
-    ev.u.gather = (struct gather){fences[fence], nodes + first, f->nnodes - first, {"x", 1}};
+    ev.u.gather = (struct gather){.operation = fences[fence],
+                                  .nodes = nodes + first,
+                                  .nnodes = f->nnodes - first,
+                                  .data = {"x", 1}};
     event_queue_push(&s->inbox, &ev);
 }
 
@@ -259,6 +262,7 @@ static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint
     case FX_GATHERED:
         leave_fence(f, s, &fx->u.gathered);
         return;
+    case FX_WANTED:
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_STORE_RESET:
@@ -341,6 +345,7 @@ static void apply_head(struct fuzz *f, const struct effect *fx)
         return;
     case FX_WORLD:
     case FX_GATHERED:
+    case FX_WANTED:
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_SUSPEND:

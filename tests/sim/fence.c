@@ -13,8 +13,10 @@ static void come(struct world *w, uint32_t node)
 {
     struct sim_node *n = &w->nodes[node];
     struct event ev = {.type = EV_GATHER};
-    ev.u.gather =
-        (struct gather){names[n->fence], w->fence_nodes, w->config->nodes, {w->fence_data, 1}};
+    ev.u.gather = (struct gather){.operation = names[n->fence],
+                                  .nodes = w->fence_nodes,
+                                  .nnodes = w->config->nodes,
+                                  .data = {w->fence_data, 1}};
     n->is_in_fence = true;
     world_post(w, node, world_random(w, 40), &ev, n->generation);
 }

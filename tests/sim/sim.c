@@ -96,6 +96,7 @@ static uint64_t frame_bytes(const struct frame *frame)
     case FRAME_BYE:
     case FRAME_GATHER:
     case FRAME_GATHERED:
+    case FRAME_WANTED:
     case FRAME_TYPE_COUNT:
         break;
     case FRAME_STACK:
@@ -268,6 +269,7 @@ static void apply_node(struct world *w, uint32_t node, const struct effect *fx)
     case FX_GATHERED:
         fence_answer(w, node, &fx->u.gathered);
         return;
+    case FX_WANTED:
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_STORE_RESET:

@@ -96,6 +96,16 @@ whole() { # of how many ranks the example's output is
   lab_ps_empty
 }
 
+@test "Open MPI: addresses that are asked for one by one, and no fence brings" {
+  with openmpi
+  export OMPI_MCA_pmix_base_async_modex=1 OMPI_MCA_pmix_base_collect_data=0
+  lab_muster 1 -v --hostfile hostfile "$BATS_FILE_TMPDIR/hello.openmpi"
+  expect_status 0
+  whole 6
+  expect_in "$stderr" "/modex/"
+  lab_ps_empty
+}
+
 @test "MPICH to its very end" {
   with mpich
   # In MPI_Finalize, ranks that are done wait in PMI and let the others' connections starve.

@@ -54,7 +54,8 @@ static const struct frame frames[] = {
      5,
      {.stack = {3, {"spin (train.py:7)", {true, 17}, {true, 900}, "save", "ok"}}}},
     {FRAME_STACKED, 6, {.stacked = {"/logs/stacks-0.txt"}}},
-    {FRAME_GATHER, 7, {.gather = {"job-1/fence", nodes, 3, {"a\0b=\n", 5}}}},
+    {FRAME_GATHER, 7, {.gather = {"job-1/fence", nodes, 3, {true, 12}, {"a\0b=\n", 5}}}},
+    {FRAME_WANTED, 9, {.gather = {"job-1/modex", nodes, 2, {true, 4}, {NULL, 0}}}},
     {FRAME_GATHERED, 8, {.gathered = {"job-1/fence", true, {"\0", 1}}}},
 };
 
@@ -195,7 +196,8 @@ static void what_mpi_nodes_do_not_say(void **state)
     encode(&(struct frame){FRAME_READY, 1, {.ready = {MPI_MODE_AUTO}}}, &b);
     expect_bad(&b, "ready.mpi");
     buf_fini(&b);
-    encode(&(struct frame){FRAME_GATHER, 1, {.gather = {"f", back, 2, {"", 0}}}}, &b);
+    encode(&(struct frame){FRAME_GATHER, 1, {.gather = {"f", back, 2, {false, 0}, {"", 0}}}},
+           &b);
     expect_bad(&b, "gather");
     buf_fini(&b);
     encode(&(struct frame){FRAME_START, 1, {.start = {&too_many}}}, &b);

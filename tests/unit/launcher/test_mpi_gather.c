@@ -37,7 +37,7 @@ static int tear_down(void **state)
 static int come(uint32_t node, const char *operation, const uint32_t *nodes, uint32_t n,
                 const char *data)
 {
-    const struct gather piece = {operation, nodes, n, str_from(data)};
+    const struct gather piece = {operation, nodes, n, {false, 0}, str_from(data)};
     return mpi_gather_take(g, node, &piece, &answer, &e);
 }
 
@@ -167,14 +167,14 @@ static void memory_is_bounded(void **state)
     (void)state;
     size_t n = MPI_GATHER_BYTES_MAX / 2 + 1;
     char *data = mem_alloc(n, 1), name[16];
-    const struct gather piece = {"f", all, 4, {data, n}};
+    const struct gather piece = {"f", all, 4, {false, 0}, {data, n}};
     assert_int_equal(mpi_gather_take(g, 0, &piece, &answer, &e), 0);
     expect_refused(mpi_gather_take(g, 1, &piece, &answer, &e), ERR_LIMIT, "15 MiB");
     expect_answer("0 1: lost 1");
     mpi_gather_settle(g);
     unsigned k = 0;
     for (int rc = 0; rc == 0; k++) { /* what is not complete, together */
-        const struct gather more = {name, all, 4, {data, n}};
+        const struct gather more = {name, all, 4, {false, 0}, {data, n}};
         snprintf(name, sizeof name, "f%u", k);
         rc = mpi_gather_take(g, 0, &more, &answer, &e);
     }
