@@ -416,9 +416,6 @@ void event_queue_fini(struct event_queue *q);
 /* "exit 7", "signal 9 (SIGKILL)", "signal 11 (SIGSEGV), core dumped", "exec failed: ...". */
 void worker_end_format(const struct worker_end *end, struct buf *out);
 
-/* "SIGTERM" for 15; "real-time signal" for numbers without a name. Never NULL; static. */
-const char *signal_name(int signo);
-
 /* Whether the worker's end is a failure. */
 bool worker_end_is_failure(const struct worker_end *end);
 

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "launcher/core/note.h"
 #include "launcher/core/notice.h"
+#include "launcher/core/signal_names.h"
 
 enum field_kind {
     FIELD_U16,
@@ -169,8 +170,6 @@ static const struct field effect_fields[] = {
     EFFECT_FIELD(GATHERED, "lost", FLAG, gathered.is_lost),
     EFFECT_FIELD(GATHERED, "data", BYTES, gathered.data),
 };
-
-enum { SIGNALS = 32 }; /* those that have a name */
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -424,13 +423,8 @@ static int parse_end(const char *text, struct worker_end *end)
 
 static int parse_signal(const char *text, int *signo)
 {
-    for (int i = 0; i < SIGNALS; i++) {
-        if (strcmp(signal_name(i), text) == 0) {
-            *signo = i;
-            return 0;
-        }
-    }
-    return -1;
+    *signo = strcmp(text, signal_name(0)) == 0 ? 0 : signal_number(str_from(text));
+    return *signo < 0 ? -1 : 0;
 }
 
 /* "first=0,n=2,..." with the fields that a trace cares about; the others keep what they were.

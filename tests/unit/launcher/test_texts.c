@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "launcher/core/note.h"
+#include "launcher/core/signal_names.h"
 #include "launcher/core/verdict.h"
 #include "launcher/core/event_text.h"
 
@@ -151,6 +152,21 @@ static void frames_come_back(void **state)
     assert_null(ev.u.frame.frame.u.exited.gpu);
 }
 
+static void signals_have_one_name(void **state)
+{
+    (void)state;
+    for (int i = 1; i < SIGNAL_NAMES_END; i++)
+        assert_int_equal(signal_number(str_from(signal_name(i))), i);
+    assert_string_equal(signal_name(15), "SIGTERM");
+    assert_string_equal(signal_name(SIGNAL_NAMES_END), "real-time signal");
+    assert_string_equal(signal_name(-1), "real-time signal");
+    assert_int_equal(signal_number(STR_LIT("SIGPOLL")), 29);
+    assert_int_equal(signal_number(STR_LIT("SIG0")), -1);
+    assert_int_equal(signal_number(STR_LIT("TERM")), -1);
+    assert_int_equal(signal_number(STR_LIT("sigterm")), -1);
+    assert_int_equal(signal_number((struct str){NULL, 0}), -1);
+}
+
 static void a_queue_keeps_its_order(void **state)
 {
     (void)state;
@@ -256,6 +272,7 @@ int main(void)
         cmocka_unit_test(every_event_and_effect_has_a_name),
         cmocka_unit_test(bad_texts_are_refused),
         cmocka_unit_test(frames_come_back),
+        cmocka_unit_test(signals_have_one_name),
         cmocka_unit_test(a_queue_keeps_its_order),
         cmocka_unit_test(notes_have_words),
         cmocka_unit_test(signals_have_names),
