@@ -147,11 +147,22 @@ static void sweep(struct fuzz *f, struct site *s, int signo)
     }
 }
 
+/* A driver has one queue: who has come to a fence comes before the next generation. */
+static void forget_fences(struct site *s)
+{
+    struct event ev;
+    s->has_world = false;
+    for (size_t n = s->inbox.len; n; n--)
+        if (event_queue_pop(&s->inbox, &ev) && ev.type != EV_GATHER)
+            event_queue_push(&s->inbox, &ev);
+}
+
 /* Queued exits of the children that are reaped were taken in by the driver before: they stay.
  */
 static void reap(struct fuzz *f, struct site *s)
 {
     s->is_sweeping = false;
+    forget_fences(s);
     for (uint32_t i = 0; i < f->nworkers; i++) {
         assert(s->procs[i].state != PROC_ALIVE && s->procs[i].state != PROC_REAPED);
         s->procs[i] = (struct proc){PROC_REAPED, false, s->procs[i].has_child};
