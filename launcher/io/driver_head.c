@@ -1,5 +1,6 @@
 #include "launcher/io/driver_head.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -309,7 +310,10 @@ static void receive_local(struct driver_head *d, const struct frame *frame)
         struct buf bytes;
         buf_init(&bytes, 0);
         link_wire_frame(frame, &bytes);
-        frame = &inbox_add(&d->inbox, (struct str){bytes.data, bytes.len}, &e)->u.frame;
+        const struct wire_message *m =
+            inbox_add(&d->inbox, (struct str){bytes.data, bytes.len}, &e);
+        assert(m); /* it is what we have written */
+        frame = &m->u.frame;
         buf_fini(&bytes);
     }
     driver_node_receive(d->local, frame);

@@ -80,14 +80,15 @@ const struct mpi_peers *mpi_link_peers(const struct mpi_link *l)
     return &l->peers;
 }
 
-void mpi_link_gathered(struct mpi_link *l, const struct gathered *g)
+void mpi_link_gathered(struct mpi_link *l, const struct gathered *gathered)
 {
     for (struct list *at = l->waiting.next; at != &l->waiting; at = at->next) {
         struct waiting *w = list_entry(at, struct waiting, link);
-        if (strcmp(w->operation, g->operation) != 0)
+        if (strcmp(w->operation, gathered->operation) != 0)
             continue;
         end_wait(l, w);
-        w->done(w->done_ctx, g->is_lost ? NULL : g->data.n ? g->data.p : "", g->data.n);
+        const struct str *data = &gathered->data;
+        w->done(w->done_ctx, gathered->is_lost ? NULL : data->n ? data->p : "", data->n);
         return;
     }
 }
