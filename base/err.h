@@ -29,6 +29,7 @@
     X(NO_MEMORY, 125, "the machine had no memory left for muster")                             \
     X(PROTOCOL, 125,                                                                           \
       "a peer spoke a protocol that muster does not understand; compare versions")             \
+    X(LIMIT, 125, "a bound of muster's own was passed; the line says which")                   \
     X(TIMEOUT, 125, "an answer did not come in time")                                          \
     X(CLOSED, 125, "the other side closed the connection")                                     \
     X(NOT_EXECUTABLE, 126,                                                                     \

@@ -7,8 +7,9 @@
 
 /* A trailing "*" stands for anything. */
 static const char *const travelling[] = {
-    "PATH",   "LD_LIBRARY_PATH", "PYTHON*", "NCCL_*", "UCX_*", "FI_*",
-    "GLOO_*", "OMP_*",           "TORCH*",  "HF_*",   "CUDA_*"};
+    "PATH",   "LD_LIBRARY_PATH", "PYTHON*", "NCCL_*",      "UCX_*",
+    "FI_*",   "GLOO_*",          "OMP_*",   "TORCH*",      "HF_*",
+    "CUDA_*", "OMPI_MCA_*",      "MPICH_*", "MPIR_CVAR_*", "I_MPI_*"};
 
 /* Of one machine or one process; not even with -x. */
 static const char *const staying[] = {"CUDA_VISIBLE_DEVICES",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "launcher/core/signal_names.h"
 
 struct effect *effects_add(struct effects *fx, enum effect_type type)
 {
@@ -59,20 +60,6 @@ void event_queue_fini(struct event_queue *q)
 bool worker_end_is_failure(const struct worker_end *end)
 {
     return end->kind != END_EXIT || end->code != 0;
-}
-
-/* Linux numbers, so that texts do not depend on the machine that reads them. */
-static const char *const signal_names[] = {
-    "SIG0",      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
-    "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
-    "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
-    "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
-
-const char *signal_name(int signo)
-{
-    return signo >= 0 && signo < (int)(sizeof signal_names / sizeof signal_names[0])
-               ? signal_names[signo]
-               : "real-time signal";
 }
 
 void worker_end_format(const struct worker_end *end, struct buf *out)

@@ -15,6 +15,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
+#include "launcher/core/mpi_layout.h"
+#include "launcher/core/mpi_mode.h"
 
 /* How a worker ended. */
 enum end_kind {
@@ -79,6 +82,23 @@ struct notice {
     uint64_t ms;
 };
 
+/* What a node gives to others when all its MPI ranks have come to a fence or barrier. */
+struct gather {
+    const char *operation; /* which one: equal on all nodes that take part */
+    const uint32_t *nodes; /* who they are, by node rank, ascending */
+    uint32_t nnodes;
+    struct maybe_u64 wanted; /* a rank of another one of them, which does not know of it yet and
+                                has to be told: what that rank has to tell is wanted */
+    struct str data;         /* any bytes */
+};
+
+/* The answer, to each of them. */
+struct gathered {
+    const char *operation;
+    bool is_lost;    /* a node that was to take part is gone: nothing will come */
+    struct str data; /* what all have given, one piece after the other, in any order */
+};
+
 /* What the head orders a node to run. Owned by the head; the same for one generation. */
 struct order {
     const char *job_id;
@@ -110,7 +130,10 @@ enum { NODE_RANK_ANY = UINT32_MAX };
     X(HUNG, up)                                                                                \
     X(STACKS, down)                                                                            \
     X(STACK, up)                                                                               \
-    X(STACKED, up)
+    X(STACKED, up)                                                                             \
+    X(GATHER, up)                                                                              \
+    X(WANTED, down)                                                                            \
+    X(GATHERED, down)
 
 enum frame_type {
 #define X(name, direction) FRAME_##name,
@@ -137,6 +160,12 @@ struct frame {
         struct {
             const struct order *order;
         } plan;
+        struct {
+            enum mpi_mode mpi; /* what its program wants; never MPI_MODE_AUTO */
+        } ready;
+        struct {
+            const struct mpi_layout *layout; /* of all nodes; NULL = no MPI */
+        } start;
         struct {
             const struct err *err; /* up: why this node cannot run its part; down: why it may
                                       not join */
@@ -179,6 +208,8 @@ struct frame {
         struct {
             const char *file; /* where the stacks stand, NULL = nowhere */
         } stacked;            /* all have been told */
+        struct gather gather; /* also wanted, without data: the node that has to be told */
+        struct gathered gathered;
     } u;
 };
 
@@ -207,6 +238,8 @@ struct frame {
     X(LOOKED, node)                                                                            \
     X(STACK, node)                                                                             \
     X(STACKED, node)                                                                           \
+    X(GATHER, node)                                                                            \
+    X(ABORTED, node)                                                                           \
     X(SWEPT, node)
 
 enum event_type {
@@ -247,6 +280,9 @@ struct event {
             const char *host, *state;
         } node_state; /* how far it is, for people: "ssh refused, trying again" */
         struct {
+            enum mpi_mode mpi; /* as in the frame READY */
+        } prepared;
+        struct {
             const struct err *err;
         } prepare_failed;
         struct {
@@ -281,6 +317,10 @@ struct event {
         struct {
             const char *file; /* as in the frame */
         } stacked;
+        struct gather gather; /* this node's ranks have come */
+        struct {
+            uint32_t local_rank;
+        } aborted; /* it has called MPI_Abort and waits for its end */
     } u;
 };
 
@@ -301,7 +341,10 @@ struct event {
     X(REAP, node)                                                                              \
     X(DROP_OUTPUT, both)                                                                       \
     X(LOOK, node)                                                                              \
-    X(STACKS, node)
+    X(STACKS, node)                                                                            \
+    X(WORLD, node)                                                                             \
+    X(WANTED, node)                                                                            \
+    X(GATHERED, node)
 
 enum effect_type {
 #define X(name, whose) FX_##name,
@@ -345,6 +388,11 @@ struct effect {
         struct {
             bool may_abort; /* as in the frame */
         } stacks;
+        struct {
+            const struct mpi_layout *layout; /* MPI ranks are about to start */
+        } world;
+        struct gather wanted; /* without data */
+        struct gathered gathered;
     } u;
 };
 
@@ -371,9 +419,6 @@ void event_queue_fini(struct event_queue *q);
 
 /* "exit 7", "signal 9 (SIGKILL)", "signal 11 (SIGSEGV), core dumped", "exec failed: ...". */
 void worker_end_format(const struct worker_end *end, struct buf *out);
-
-/* "SIGTERM" for 15; "real-time signal" for numbers without a name. Never NULL; static. */
-const char *signal_name(int signo);
 
 /* Whether the worker's end is a failure. */
 bool worker_end_is_failure(const struct worker_end *end);

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "launcher/core/note.h"
 #include "launcher/core/notice.h"
+#include "launcher/core/signal_names.h"
 
 enum field_kind {
     FIELD_U16,
@@ -26,6 +27,10 @@ enum field_kind {
     FIELD_COUNT,  /* a number that is left out where it is not known */
     FIELD_HANG,   /* which limit */
     FIELD_NOTICE, /* SIGUSR1:20000ms; left out where there is none */
+    FIELD_MPI,    /* left out for none */
+    FIELD_LAYOUT, /* a:2,b:4 are hosts and their ranks; left out where there is no MPI */
+    FIELD_NODES,  /* 0,1,3: of struct gather */
+    FIELD_BYTES,  /* as text; only its length where it is long */
 };
 
 struct field {
@@ -80,6 +85,18 @@ static const struct field frame_fields[] = {
     FRAME_FIELD(STACK, "section", MAYBE, stack.facts.section),
     FRAME_FIELD(STACK, "status", MAYBE, stack.facts.status),
     FRAME_FIELD(STACKED, "file", MAYBE, stacked.file),
+    FRAME_FIELD(READY, "mpi", MPI, ready.mpi),
+    FRAME_FIELD(START, "layout", LAYOUT, start.layout),
+    FRAME_FIELD(GATHER, "operation", TEXT, gather.operation),
+    FRAME_FIELD(GATHER, "nodes", NODES, gather),
+    FRAME_FIELD(GATHER, "wanted", COUNT, gather.wanted),
+    FRAME_FIELD(GATHER, "data", BYTES, gather.data),
+    FRAME_FIELD(WANTED, "operation", TEXT, gather.operation),
+    FRAME_FIELD(WANTED, "nodes", NODES, gather),
+    FRAME_FIELD(WANTED, "wanted", COUNT, gather.wanted),
+    FRAME_FIELD(GATHERED, "operation", TEXT, gathered.operation),
+    FRAME_FIELD(GATHERED, "lost", FLAG, gathered.is_lost),
+    FRAME_FIELD(GATHERED, "data", BYTES, gathered.data),
 };
 
 #define EVENT_FIELD(type, name, kind, member)                                                  \
@@ -99,6 +116,7 @@ static const struct field event_fields[] = {
     EVENT_FIELD(NODE_STATE, "node", U32, node_state.node),
     EVENT_FIELD(NODE_STATE, "host", TEXT, node_state.host),
     EVENT_FIELD(NODE_STATE, "state", TEXT, node_state.state),
+    EVENT_FIELD(PREPARED, "mpi", MPI, prepared.mpi),
     EVENT_FIELD(PREPARE_FAILED, "err", ERR, prepare_failed.err),
     EVENT_FIELD(SPAWNED, "local_rank", U32, spawned.local_rank),
     EVENT_FIELD(SPAWNED, "pid", U32, spawned.pid),
@@ -121,6 +139,11 @@ static const struct field event_fields[] = {
     EVENT_FIELD(STACK, "local_rank", U32, stack.local_rank),
     EVENT_FIELD(STACK, "where", TEXT, stack.where),
     EVENT_FIELD(STACKED, "file", MAYBE, stacked.file),
+    EVENT_FIELD(ABORTED, "local_rank", U32, aborted.local_rank),
+    EVENT_FIELD(GATHER, "operation", TEXT, gather.operation),
+    EVENT_FIELD(GATHER, "nodes", NODES, gather),
+    EVENT_FIELD(GATHER, "wanted", COUNT, gather.wanted),
+    EVENT_FIELD(GATHER, "data", BYTES, gather.data),
 };
 
 #define EFFECT_FIELD(type, name, kind, member)                                                 \
@@ -142,9 +165,14 @@ static const struct field effect_fields[] = {
     EFFECT_FIELD(SWEEP, "signo", SIGNAL, sweep.signo),
     EFFECT_FIELD(CLOSE_STREAMS, "local_rank", U32, spawn.local_rank),
     EFFECT_FIELD(STACKS, "may_abort", BOOL, stacks.may_abort),
+    EFFECT_FIELD(WORLD, "layout", LAYOUT, world.layout),
+    EFFECT_FIELD(WANTED, "operation", TEXT, wanted.operation),
+    EFFECT_FIELD(WANTED, "nodes", NODES, wanted),
+    EFFECT_FIELD(WANTED, "wanted", COUNT, wanted.wanted),
+    EFFECT_FIELD(GATHERED, "operation", TEXT, gathered.operation),
+    EFFECT_FIELD(GATHERED, "lost", FLAG, gathered.is_lost),
+    EFFECT_FIELD(GATHERED, "data", BYTES, gathered.data),
 };
-
-enum { SIGNALS = 32 }; /* those that have a name */
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -196,9 +224,31 @@ static void order_format(const struct order *o, struct buf *out)
              o->nworkers, o->world_size, o->master_addr, o->master_port);
 }
 
+static void layout_format(const struct mpi_layout *layout, struct buf *out)
+{
+    for (uint32_t i = 0; i < layout->nnodes; i++) {
+        buf_adds(out, i ? "," : "");
+        word(out, layout->nodes[i].host);
+        buf_addf(out, ":%u", layout->nodes[i].nranks);
+    }
+}
+
+static void bytes_format(struct str bytes, struct buf *out)
+{
+    enum { SHOWN_MAX = 64 };
+    if (bytes.n > SHOWN_MAX)
+        buf_addf(out, "(%zu_bytes)", bytes.n);
+    for (size_t i = 0; i < bytes.n && bytes.n <= SHOWN_MAX; i++) {
+        char text[2] = {bytes.p[i] ? bytes.p[i] : '_', '\0'};
+        word(out, text);
+    }
+}
+
 static bool is_left_out(const struct field *f, const void *at)
 {
     return (f->kind == FIELD_MAYBE && !*(const char *const *)at)
+           || (f->kind == FIELD_MPI && *(const enum mpi_mode *)at == MPI_MODE_NONE)
+           || (f->kind == FIELD_LAYOUT && !*(const struct mpi_layout *const *)at)
            || (f->kind == FIELD_FLAG && !*(const bool *)at)
            || (f->kind == FIELD_RANK && *(const uint32_t *)at == NODE_RANK_ANY)
            || (f->kind == FIELD_COUNT && !((const struct maybe_u64 *)at)->is_known)
@@ -274,6 +324,21 @@ static void field_format(const struct field *f, const void *base, struct buf *ou
         buf_addf(out, "%s:%llums", signal_name(notice->signo), (unsigned long long)notice->ms);
         return;
     }
+    case FIELD_MPI:
+        buf_adds(out, mpi_mode_name(*(const enum mpi_mode *)at));
+        return;
+    case FIELD_LAYOUT:
+        layout_format(*(const struct mpi_layout *const *)at, out);
+        return;
+    case FIELD_NODES: {
+        const struct gather *gather = at;
+        for (uint32_t i = 0; i < gather->nnodes; i++)
+            buf_addf(out, "%s%u", i ? "," : "", gather->nodes[i]);
+        return;
+    }
+    case FIELD_BYTES:
+        bytes_format(*(const struct str *)at, out);
+        return;
     }
 }
 
@@ -361,13 +426,8 @@ static int parse_end(const char *text, struct worker_end *end)
 
 static int parse_signal(const char *text, int *signo)
 {
-    for (int i = 0; i < SIGNALS; i++) {
-        if (strcmp(signal_name(i), text) == 0) {
-            *signo = i;
-            return 0;
-        }
-    }
-    return -1;
+    *signo = strcmp(text, signal_name(0)) == 0 ? 0 : signal_number(str_from(text));
+    return *signo < 0 ? -1 : 0;
 }
 
 /* "first=0,n=2,..." with the fields that a trace cares about; the others keep what they were.
@@ -414,8 +474,50 @@ static int parse_hang(const char *text, enum hang_kind *kind)
     return -1;
 }
 
-static int field_parse(const struct field *f, void *base, char *text, struct order *order,
-                       struct err *inner)
+static int parse_layout(char *text, struct event_parts *parts)
+{
+    uint32_t n = 0, first = 0;
+    for (char *rest = text, *end; rest; rest = end, n++) {
+        uint64_t nranks;
+        end = strchr(rest, ',');
+        if (end)
+            *end++ = '\0';
+        char *colon = strchr(rest, ':');
+        if (!colon || n == EVENT_PARTS_MAX
+            || str_parse_u64(str_from(colon + 1), 0, 65535, &nranks) < 0)
+            return -1;
+        *colon = '\0';
+        parts->layout_nodes[n] = (struct mpi_node){rest, first, (uint32_t)nranks};
+        first += (uint32_t)nranks;
+    }
+    parts->layout = (struct mpi_layout){parts->layout_nodes, n, first};
+    return 0;
+}
+
+static int parse_nodes(const char *text, struct gather *gather, struct event_parts *parts)
+{
+    struct str rest = str_from(text), part;
+    uint64_t v;
+    for (gather->nnodes = 0; str_split(&rest, ',', &part); gather->nnodes++) {
+        if (gather->nnodes == EVENT_PARTS_MAX || str_parse_u64(part, 0, UINT32_MAX, &v) < 0)
+            return -1;
+        parts->nodes[gather->nnodes] = (uint32_t)v;
+    }
+    gather->nodes = parts->nodes;
+    return 0;
+}
+
+static void parse_err(const char *text, struct err *err)
+{
+    err_set(err, ERR_INTERNAL, "%s", text);
+    for (int i = 1; i < ERR_CODE_COUNT; i++) {
+        size_t n = strlen(err_name((enum err_code)i));
+        if (strncmp(text, err_name((enum err_code)i), n) == 0 && text[n] == ':')
+            err_set(err, (enum err_code)i, "%s", text + n + 1);
+    }
+}
+
+static int field_parse(const struct field *f, void *base, char *text, struct event_parts *parts)
 {
     void *at = (char *)base + f->offset;
     uint64_t v = 0;
@@ -449,16 +551,21 @@ static int field_parse(const struct field *f, void *base, char *text, struct ord
     case FIELD_END_OF_WORKER:
         return parse_end(text, at);
     case FIELD_ORDER:
-        *(const struct order **)at = order;
-        return parse_order(text, order);
+        *(const struct order **)at = &parts->order;
+        return parse_order(text, &parts->order);
     case FIELD_ERR:
-        err_set(inner, ERR_INTERNAL, "%s", text);
-        for (int i = 1; i < ERR_CODE_COUNT; i++) {
-            size_t n = strlen(err_name((enum err_code)i));
-            if (strncmp(text, err_name((enum err_code)i), n) == 0 && text[n] == ':')
-                err_set(inner, (enum err_code)i, "%s", text + n + 1);
-        }
-        *(const struct err **)at = inner;
+        parse_err(text, &parts->err);
+        *(const struct err **)at = &parts->err;
+        return 0;
+    case FIELD_MPI:
+        return mpi_mode_parse(str_from(text), at);
+    case FIELD_LAYOUT:
+        *(const struct mpi_layout **)at = &parts->layout;
+        return parse_layout(text, parts);
+    case FIELD_NODES:
+        return parse_nodes(text, at, parts);
+    case FIELD_BYTES:
+        *(struct str *)at = str_from(text);
         return 0;
     case FIELD_COUNT:
         *(struct maybe_u64 *)at = (struct maybe_u64){true, v};
@@ -474,7 +581,7 @@ static int field_parse(const struct field *f, void *base, char *text, struct ord
 }
 
 static int fields_parse(const struct field *table, size_t n, int type, void *base, char **rest,
-                        struct order *order, struct err *inner, struct err *e)
+                        struct event_parts *parts, struct err *e)
 {
     char *token;
     while ((token = next_word(rest)) != NULL) {
@@ -486,14 +593,13 @@ static int fields_parse(const struct field *table, size_t n, int type, void *bas
         for (size_t i = 0; i < n && !f; i++)
             if (table[i].type == type && strcmp(table[i].name, token) == 0)
                 f = &table[i];
-        if (!f || field_parse(f, base, value, order, inner) < 0)
+        if (!f || field_parse(f, base, value, parts) < 0)
             return err_set(e, ERR_USAGE, "'%s=%s' is not understood", token, value);
     }
     return 0;
 }
 
-int event_parse(char *line, struct event *ev, struct order *order, struct err *inner,
-                struct err *e)
+int event_parse(char *line, struct event *ev, struct event_parts *parts, struct err *e)
 {
     *ev = (struct event){0};
     char *rest = line, *token = next_word(&rest);
@@ -505,8 +611,7 @@ int event_parse(char *line, struct event *ev, struct order *order, struct err *i
         return err_set(e, ERR_USAGE, "no event is called '%s'", token ? token : "");
     ev->type = (enum event_type)type;
     if (ev->type != EV_FRAME)
-        return fields_parse(event_fields, COUNT(event_fields), type, ev, &rest, order, inner,
-                            e);
+        return fields_parse(event_fields, COUNT(event_fields), type, ev, &rest, parts, e);
     /* frame NODE NAME GENERATION KEY=VALUE... */
     uint64_t node, generation;
     char *node_text = next_word(&rest), *name = next_word(&rest), *gen = next_word(&rest);
@@ -522,5 +627,5 @@ int event_parse(char *line, struct event *ev, struct order *order, struct err *i
     if (frame == FRAME_REFUSED)
         ev->u.frame.frame.u.refused.node_rank = NODE_RANK_ANY;
     return fields_parse(frame_fields, COUNT(frame_fields), frame, &ev->u.frame.frame, &rest,
-                        order, inner, e);
+                        parts, e);
 }

@@ -9,6 +9,7 @@
 #include "launcher/core/job_join.h"
 #include "launcher/core/job_leave.h"
 #include "launcher/core/job_look.h"
+#include "launcher/core/job_mpi.h"
 #include "launcher/core/job_refuse.h"
 #include "launcher/core/job_signal.h"
 #include "launcher/core/job_spare.h"
@@ -68,6 +69,7 @@ struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms
     j->next_beat_check_ms = j->time_limit_at_ms = j->state_deadline_ms = UINT64_MAX;
     j->join_limit_ms = j->survey.deadline_ms = j->deaf_limit_ms = UINT64_MAX;
     notice_parse(opt->preempt_signal, &j->notice);
+    j->mpi.gather = mpi_gather_new();
     buf_init(&j->line, 0);
     return j;
 }
@@ -83,6 +85,8 @@ void job_free(struct job *j)
     free(j->ranks);
     free(j->addr);
     survey_fini(&j->survey);
+    mpi_gather_free(j->mpi.gather);
+    free(j->mpi.nodes);
     buf_fini(&j->line);
     verdict_fini(&j->verdict);
     free(j);
@@ -234,7 +238,7 @@ static void on_frame(struct job *j, uint32_t link, const struct frame *frame, ui
     switch (frame->type) {
     case FRAME_READY:
         if (is_current)
-            job_join_ready(j, n, now_ms, fx);
+            job_join_ready(j, n, frame->u.ready.mpi, now_ms, fx);
         return;
     case FRAME_STARTED:
         if (is_current)
@@ -266,6 +270,10 @@ static void on_frame(struct job *j, uint32_t link, const struct frame *frame, ui
             job_look_check(j, now_ms, fx);
         }
         return;
+    case FRAME_GATHER:
+        if (is_current)
+            job_mpi_gather(j, n, &frame->u.gather, now_ms, fx);
+        return;
     case FRAME_BEAT:
     case FRAME_HELLO:
     case FRAME_REFUSED:
@@ -276,6 +284,8 @@ static void on_frame(struct job *j, uint32_t link, const struct frame *frame, ui
     case FRAME_SIGNAL:
     case FRAME_STOP:
     case FRAME_BYE:
+    case FRAME_GATHERED:
+    case FRAME_WANTED:
     case FRAME_TYPE_COUNT:
         return; /* these go down */
     }
@@ -383,6 +393,7 @@ static void on_flowing(struct job *j, bool is_blocked, struct effects *fx)
 
 void job_step(struct job *j, const struct event *ev, struct effects *out)
 {
+    mpi_gather_settle(j->mpi.gather);
     if (j->state == JOB_DONE)
         return;
     switch (ev->type) {
@@ -435,6 +446,8 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
     case EV_LOOKED:
     case EV_STACK:
     case EV_STACKED:
+    case EV_GATHER:
+    case EV_ABORTED:
     case EVENT_TYPE_COUNT:
         return; /* a node's */
     }

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "launcher/core/job_look.h"
+#include "launcher/core/job_mpi.h"
 #include "launcher/core/job_refuse.h"
 #include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
@@ -246,8 +247,10 @@ void job_ending_node_over(struct job *j, struct member *n, enum member_status st
     j->nreaped++;
     survey_told(&j->survey, members_rank(&j->nodes, n), NULL);
     job_look_check(j, now_ms, fx);
-    if (j->nreaped < j->nodes.n)
+    if (j->nreaped < j->nodes.n) {
+        job_mpi_leave(j, n, now_ms, fx);
         return;
+    }
     if (j->state == JOB_LOOK) /* nobody is left to be looked at */
         job_ending_stop(j, SIGTERM, now_ms, fx);
     else if (j->state == JOB_RUN || j->state == JOB_STOP)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "launcher/core/job_ending.h"
 #include "launcher/core/job_leave.h"
+#include "launcher/core/job_mpi.h"
 #include "launcher/core/job_refuse.h"
 #include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
@@ -165,22 +166,28 @@ static void run(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     job_move(j, JOB_RUN);
     j->generation_at_ms = now_ms;
+    job_mpi_begin(j);
     for (uint32_t i = 0; i < j->nodes.n; i++) {
         j->nodes.list[i].status = MEMBER_RUNNING;
-        job_send(j, fx, &j->nodes.list[i], FRAME_START);
+        job_send(j, fx, &j->nodes.list[i], FRAME_START)->u.start.layout = job_mpi_layout(j);
     }
 }
 
-void job_join_ready(struct job *j, struct member *n, uint64_t now_ms, struct effects *fx)
+void job_join_ready(struct job *j, struct member *n, enum mpi_mode mpi, uint64_t now_ms,
+                    struct effects *fx)
 {
+    struct err e;
     if (j->state != JOB_START || n->status != MEMBER_JOINED)
         return;
     n->status = MEMBER_READY;
+    n->mpi = mpi;
     j->nready++;
     job_refuse_check(j, now_ms, fx);
     if (j->nready < j->nodes.n || j->state != JOB_START)
         return;
-    if (j->opt->is_plan)
+    if (job_mpi_agree(j, &e) < 0)
+        job_ending_with(j, VERDICT_ERROR, 0, &e, now_ms, fx);
+    else if (j->opt->is_plan)
         job_ending_finish(j, fx);
     else
         run(j, now_ms, fx);

@@ -23,8 +23,10 @@ void job_join_send_away(struct job *j, uint32_t link, const struct err *e, struc
  * when opt->join_timeout_ms is over. */
 void job_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx);
 
-/* A node could start its workers. With the last one all are started, or a plan is over. */
-void job_join_ready(struct job *j, struct member *n, uint64_t now_ms, struct effects *fx);
+/* A node could start its workers; mpi: what they want of MPI. With the last one all are
+ * started, or a plan is over. */
+void job_join_ready(struct job *j, struct member *n, enum mpi_mode mpi, uint64_t now_ms,
+                    struct effects *fx);
 
 /* The empty store of a generation is there: its nodes get their orders. Ignored for a
  * generation that is not awaited. */

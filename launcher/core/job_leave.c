@@ -1,6 +1,7 @@
 #include "launcher/core/job_leave.h"
 
 #include "launcher/core/job_ending.h"
+#include "launcher/core/job_mpi.h"
 #include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
 
@@ -44,6 +45,8 @@ void job_leave_lose(struct job *j, struct member *n, const struct err *err, uint
         survey_told(&j->survey, node, NULL);
         j->nreaped += !was_over;
         job_ending_with(j, VERDICT_NODE_LOST, 0, &e, now_ms, fx);
+        if (j->state == JOB_STOP) /* ranks hear of their fence after the signal */
+            job_mpi_leave(j, n, now_ms, fx);
         return;
     }
     job_ending_node_over(j, n, MEMBER_LOST, now_ms, fx);

@@ -1,8 +1,8 @@
 /* job_state.h - the state of the head machine, shared by the files that decide for it.
  *
- * Private to job.c, job_join.c, job_leave.c, job_look.c, job_refuse.c, job_signal.c and
- * job_ending.c: to everybody else struct job is opaque (job.h). The drawing of the states, the
- * table of allowed moves and the switch on events stand in job.c. Decides nothing.
+ * Private to job.c, job_join.c, job_leave.c, job_look.c, job_mpi.c, job_refuse.c, job_signal.c
+ * and job_ending.c: to everybody else struct job is opaque (job.h). The drawing of the states,
+ * the table of allowed moves and the switch on events stand in job.c. Decides nothing.
  */
 #ifndef MUSTER_LAUNCHER_CORE_JOB_STATE_H
 #define MUSTER_LAUNCHER_CORE_JOB_STATE_H
@@ -10,6 +10,7 @@
 #include "launcher/core/job.h"
 #include "launcher/core/awaited.h"
 #include "launcher/core/members.h"
+#include "launcher/core/mpi_gather.h"
 #include "launcher/core/spares.h"
 #include "launcher/core/start_faults.h"
 #include "launcher/core/notice.h"
@@ -62,6 +63,11 @@ struct job {
     bool is_user_end;     /* a signal or a time limit: no restart */
     struct notice notice; /* of --preempt-signal */
     struct survey survey;
+    struct {
+        struct mpi_gather *gather;
+        struct mpi_node *nodes; /* NULL = no MPI in this generation */
+        struct mpi_layout layout;
+    } mpi;
     struct buf line; /* what the survey has found, or nodes have refused; for notes */
     struct restart restart;
     struct verdict verdict;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/signal_names.h"
 
 static void escape_char(const char *p, size_t n, struct buf *out)
 {

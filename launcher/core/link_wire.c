@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "launcher/core/mpi_gather.h"
 
 /* On the wire; never given to anything else. */
 enum {
@@ -20,7 +21,7 @@ static const unsigned char numbers[] = {
     [FRAME_START] = 5,      [FRAME_STARTED] = 6, [FRAME_SIGNAL] = 7,  [FRAME_STOP] = 8,
     [FRAME_EXITED] = 9,     [FRAME_REAPED] = 10, [FRAME_BEAT] = 11,   [FRAME_BYE] = 12,
     [FRAME_INTERRUPT] = 13, [FRAME_HUNG] = 14,   [FRAME_STACKS] = 15, [FRAME_STACK] = 16,
-    [FRAME_STACKED] = 17,
+    [FRAME_STACKED] = 17,   [FRAME_GATHER] = 18, [FRAME_WANTED] = 19, [FRAME_GATHERED] = 20,
 };
 static_assert(sizeof numbers == FRAME_TYPE_COUNT, "a number for each type of frame");
 
@@ -39,6 +40,10 @@ enum field_kind {
     FIELD_END_OF_WORKER,
     FIELD_ORDER,
     FIELD_ERR,
+    FIELD_MPI, /* enum mpi_mode, but AUTO */
+    FIELD_LAYOUT,
+    FIELD_NODES, /* of struct gather */
+    FIELD_BYTES, /* struct str */
 };
 
 struct field {
@@ -80,6 +85,8 @@ static const struct field frame_fields[] = {
     ROW(REFUSED, ERR, refused.err, 0),
     ROW(REFUSED, MAYBE, refused.host, HOST_MAX),
     ROW(REFUSED, U32, refused.node_rank, 0),
+    ROW(READY, MPI, ready.mpi, 0),
+    ROW(START, LAYOUT, start.layout, 0),
     ROW(STARTED, U32, started.local_rank, 0),
     ROW(STARTED, U32, started.pid, 0),
     ROW(SIGNAL, SIGNAL, signal.signo, 0),
@@ -102,6 +109,16 @@ static const struct field frame_fields[] = {
     ROW(STACK, MAYBE, stack.facts.section, LINE_MAX),
     ROW(STACK, MAYBE, stack.facts.status, LINE_MAX),
     ROW(STACKED, MAYBE, stacked.file, DIR_MAX),
+    ROW(GATHER, TEXT, gather.operation, MPI_GATHER_NAME_MAX),
+    ROW(GATHER, NODES, gather, 0),
+    ROW(GATHER, COUNT, gather.wanted, 0),
+    ROW(GATHER, BYTES, gather.data, MPI_GATHER_BYTES_MAX),
+    ROW(WANTED, TEXT, gather.operation, MPI_GATHER_NAME_MAX),
+    ROW(WANTED, NODES, gather, 0),
+    ROW(WANTED, COUNT, gather.wanted, 0),
+    ROW(GATHERED, TEXT, gathered.operation, MPI_GATHER_NAME_MAX),
+    ROW(GATHERED, BOOL, gathered.is_lost, 0),
+    ROW(GATHERED, BYTES, gathered.data, MPI_GATHER_BYTES_MAX),
     ROW(EXITED, U32, exited.local_rank, 0),
     ROW(EXITED, U32, exited.pid, 0),
     ROW(EXITED, END_OF_WORKER, exited.end, 0),
@@ -198,6 +215,29 @@ static void add_end(const struct worker_end *end, struct buf *out)
     add_u8(out, end->core);
 }
 
+static void add_layout(const struct mpi_layout *layout, struct buf *out)
+{
+    uint32_t n = layout ? layout->nnodes : 0;
+    buf_add_u32le(out, n);
+    for (uint32_t i = 0; i < n; i++) {
+        add_text(out, layout->nodes[i].host, HOST_MAX);
+        buf_add_u32le(out, layout->nodes[i].nranks);
+    }
+}
+
+static void add_nodes(const struct gather *g, struct buf *out)
+{
+    buf_add_u32le(out, g->nnodes);
+    for (uint32_t i = 0; i < g->nnodes; i++)
+        buf_add_u32le(out, g->nodes[i]);
+}
+
+static void add_counted(struct str bytes, struct buf *out)
+{
+    buf_add_u32le(out, (uint32_t)bytes.n);
+    buf_add(out, bytes.p, bytes.n);
+}
+
 static void add_field(const struct field *f, const void *base, struct buf *out)
 {
     const void *at = (const char *)base + f->offset;
@@ -246,6 +286,18 @@ static void add_field(const struct field *f, const void *base, struct buf *out)
         return;
     case FIELD_ERR:
         add_err(*(const struct err *const *)at, out);
+        return;
+    case FIELD_MPI:
+        add_u8(out, (unsigned)*(const enum mpi_mode *)at);
+        return;
+    case FIELD_LAYOUT:
+        add_layout(*(const struct mpi_layout *const *)at, out);
+        return;
+    case FIELD_NODES:
+        add_nodes(at, out);
+        return;
+    case FIELD_BYTES:
+        add_counted(*(const struct str *)at, out);
         return;
     }
 }
@@ -436,6 +488,67 @@ static int get_err(struct reader *r, struct err *err, const char *what)
     return 0;
 }
 
+/* How many items, without more than the rest of the input could hold at least bytes each. */
+static int get_count(struct reader *r, uint32_t max, size_t least, size_t *n, const char *what)
+{
+    uint64_t v;
+    if (get_bounded(r, 4, 0, max, &v, what) < 0)
+        return -1;
+    *n = (size_t)v;
+    return v <= r->in.n / least ? 0 : bad(r, what, "is cut off");
+}
+
+static int get_layout(struct reader *r, const struct mpi_layout **out, struct wire_message *m,
+                      const char *what)
+{
+    enum { LEAST = 4 + 1 + 4 };
+    size_t n;
+    uint64_t nranks, world = 0;
+    if (get_count(r, LINK_WIRE_LIST_MAX, LEAST, &n, what) < 0)
+        return -1;
+    struct mpi_node *nodes = m->lists = mem_alloc(n, sizeof *nodes);
+    for (size_t i = 0; i < n; i++) {
+        if (get_text(r, HOST_MAX, &nodes[i].host, what) < 0
+            || get_bounded(r, 4, 0, INT32_MAX - world, &nranks, what) < 0)
+            return -1;
+        nodes[i].first_rank = (uint32_t)world;
+        nodes[i].nranks = (uint32_t)nranks;
+        world += nranks;
+    }
+    m->layout = (struct mpi_layout){nodes, (uint32_t)n, (uint32_t)world};
+    *out = n ? &m->layout : NULL;
+    return 0;
+}
+
+static int get_nodes(struct reader *r, struct gather *g, struct wire_message *m,
+                     const char *what)
+{
+    size_t n;
+    uint64_t node, least = 0;
+    if (get_count(r, LINK_WIRE_LIST_MAX, 4, &n, what) < 0)
+        return -1;
+    uint32_t *nodes = m->lists = mem_alloc(n, sizeof *nodes);
+    for (size_t i = 0; i < n; i++) {
+        if (get_bounded(r, 4, least, UINT32_MAX, &node, what) < 0)
+            return -1;
+        nodes[i] = (uint32_t)node;
+        least = node + 1;
+    }
+    g->nodes = nodes;
+    g->nnodes = (uint32_t)n;
+    return 0;
+}
+
+static int get_counted(struct reader *r, uint32_t max, struct str *out, const char *what)
+{
+    size_t n;
+    if (get_count(r, max, 1, &n, what) < 0)
+        return -1;
+    *out = (struct str){r->in.p, n};
+    r->in = (struct str){r->in.p + n, r->in.n - n};
+    return 0;
+}
+
 static int get_field(struct reader *r, const struct field *f, void *base,
                      struct wire_message *m);
 
@@ -514,6 +627,19 @@ static int get_field(struct reader *r, const struct field *f, void *base,
     case FIELD_ERR:
         *(const struct err **)at = &m->err;
         return get_err(r, &m->err, f->name);
+    case FIELD_MPI:
+        if (get_bounded(r, 1, 0, MPI_MODE_COUNT - 1, &v, f->name) < 0)
+            return -1;
+        if (v == MPI_MODE_AUTO)
+            return bad(r, f->name, "is out of range");
+        *(enum mpi_mode *)at = (enum mpi_mode)v;
+        return 0;
+    case FIELD_LAYOUT:
+        return get_layout(r, at, m, f->name);
+    case FIELD_NODES:
+        return get_nodes(r, at, m, f->name);
+    case FIELD_BYTES:
+        return get_counted(r, f->max, at, f->name);
     }
     return -1;
 }
@@ -556,17 +682,6 @@ static int get_input(struct reader *r, struct str *input)
     return 0;
 }
 
-/* How many strings, without more than the rest of the input could hold. */
-static int get_count(struct reader *r, size_t *n, const char *what)
-{
-    enum { LEAST = 5 }; /* bytes of a string on the wire */
-    uint64_t v;
-    if (get_bounded(r, 4, 0, LINK_WIRE_LIST_MAX, &v, what) < 0)
-        return -1;
-    *n = (size_t)v;
-    return v <= r->in.n / LEAST ? 0 : bad(r, what, "is cut off");
-}
-
 static int get_list(struct reader *r, const char **list, size_t n, bool is_env,
                     const char *what)
 {
@@ -583,7 +698,8 @@ static int get_list(struct reader *r, const char **list, size_t n, bool is_env,
 static int get_strings(struct reader *r, struct wire_message *m, size_t before, size_t *n,
                        bool is_env, const char *what)
 {
-    if (get_count(r, n, what) < 0)
+    enum { LEAST = 5 }; /* bytes of a string on the wire */
+    if (get_count(r, LINK_WIRE_LIST_MAX, LEAST, n, what) < 0)
         return -1;
     size_t total = before + *n + 1;
     m->lists = mem_realloc(m->lists, total, sizeof(char *));

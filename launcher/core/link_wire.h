@@ -9,6 +9,9 @@
  *     numbers: u16, u32, u64 little-endian; bool: u8 0 or 1
  *     text: u32 length, so many bytes, a NUL not counted (decoded texts lie in the input)
  *     text that may be missing: bool, then the text if 1
+ *     bytes: u32 length, so many bytes
+ *     node ranks: u32 how many, u32 each, ascending
+ *     layout: u32 how many nodes, 0 = none; of each its host and u32 ranks
  */
 #ifndef MUSTER_LAUNCHER_CORE_LINK_WIRE_H
 #define MUSTER_LAUNCHER_CORE_LINK_WIRE_H
@@ -76,9 +79,10 @@ struct wire_message {
         struct wire_output output;
         struct str input;
     } u;
-    struct order order; /* what u.frame.u.plan.order points to */
-    struct err err;     /* what u.frame.u.refused.err points to */
-    void *lists;        /* the arrays of u.setup */
+    struct order order;       /* what u.frame.u.plan.order points to */
+    struct err err;           /* what u.frame.u.refused.err points to */
+    struct mpi_layout layout; /* what u.frame.u.start.layout points to */
+    void *lists;              /* the arrays of u.setup, of a layout, of u.frame.u.gather */
 };
 
 /* Append a message to out. Texts of reports that are longer than their bound are cut, at a

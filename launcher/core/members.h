@@ -20,7 +20,8 @@ enum member_status {
 
 struct member {
     enum member_status status;
-    uint32_t link; /* LINK_NONE = never joined */
+    uint32_t link;     /* LINK_NONE = never joined */
+    enum mpi_mode mpi; /* what it said with READY */
     uint32_t slots, asked_rank, pid;
     char *host, *via, *reach; /* as in its hello; NULL before it joined */
     uint64_t last_heard_ms;

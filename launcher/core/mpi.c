@@ -1,13 +1,7 @@
 #include "launcher/core/mpi.h"
 
-#include <assert.h>
 #include <elf.h>
 #include <string.h>
-
-#define X(name, spelling) [MPI_MODE_##name] = spelling,
-static const char *const mode_names[] = {MPI_MODES(X)};
-#undef X
-static_assert(sizeof mode_names / sizeof *mode_names == MPI_MODE_COUNT, "one name each");
 
 /* Names that their distributions agree on: libmpi.so.40 is Open MPI since version 3,
  * libmpi.so.12 the ABI that MPICH 3 and 4, Intel MPI and MVAPICH share, libmpich Debian's name
@@ -20,22 +14,6 @@ static const struct {
     {"libmpi.so.12", MPI_MODE_PMI},
     {"libmpich.so.", MPI_MODE_PMI},
 };
-
-const char *mpi_mode_name(enum mpi_mode mode)
-{
-    return mode_names[mode];
-}
-
-int mpi_mode_parse(struct str s, enum mpi_mode *out)
-{
-    for (int i = 0; i < MPI_MODE_COUNT; i++) {
-        if (!str_eq(s, mode_names[i]))
-            continue;
-        *out = (enum mpi_mode)i;
-        return 0;
-    }
-    return -1;
-}
 
 enum mpi_mode mpi_mode_of_library(struct str soname)
 {

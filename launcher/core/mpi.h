@@ -13,21 +13,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "launcher/core/event.h"
-
-/* X(name, spelling): --mpi */
-#define MPI_MODES(X)                                                                           \
-    X(AUTO, "auto") /* as the program's libraries say */                                       \
-    X(PMIX, "pmix")                                                                            \
-    X(PMI, "pmi")                                                                              \
-    X(NONE, "none")
-
-#define X(name, spelling) MPI_MODE_##name,
-enum mpi_mode { MPI_MODES(X) MPI_MODE_COUNT };
-#undef X
-
-/* The spelling of a value, and back (0 or -1). */
-const char *mpi_mode_name(enum mpi_mode mode);
-int mpi_mode_parse(struct str s, enum mpi_mode *out);
+#include "launcher/core/mpi_mode.h"
 
 /* What a shared library of this name wants: MPI_MODE_PMIX, _PMI, or _NONE if it is no MPI. */
 enum mpi_mode mpi_mode_of_library(struct str soname);

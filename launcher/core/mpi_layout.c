@@ -1,5 +1,16 @@
 #include "launcher/core/mpi_layout.h"
 
+bool mpi_layout_is_whole(const struct mpi_layout *layout)
+{
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < layout->nnodes; i++) {
+        if (layout->nodes[i].first_rank != next)
+            return false;
+        next += layout->nodes[i].nranks;
+    }
+    return next == layout->world_size;
+}
+
 void mpi_layout_mapping(const struct mpi_layout *layout, struct buf *out)
 {
     buf_adds(out, "(vector");

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "launcher/core/node_drain.h"
+#include "launcher/core/node_mpi.h"
 #include "launcher/core/node_pulse.h"
 #include "launcher/core/node_state.h"
 #include "launcher/core/node_stop.h"
@@ -169,27 +170,32 @@ static void on_plan(struct node *n, const struct order *order, struct effects *f
     effects_add(fx, FX_PREPARE);
 }
 
-static void on_prepared(struct node *n, const struct err *failure, struct effects *fx)
+static void on_prepared(struct node *n, enum mpi_mode mpi, struct effects *fx)
 {
     if (n->state != NODE_PREPARE)
         return;
-    if (failure) {
-        n->err = *failure;
-        node_move(n, NODE_IDLE);
-        refuse(n, fx);
-        return;
-    }
     node_move(n, NODE_READY);
-    node_send(n, fx, FRAME_READY);
+    node_send(n, fx, FRAME_READY)->u.ready.mpi = mpi;
 }
 
-static void on_start(struct node *n, uint64_t now_ms, struct effects *fx)
+static void on_prepare_failed(struct node *n, const struct err *failure, struct effects *fx)
+{
+    if (n->state != NODE_PREPARE)
+        return;
+    n->err = *failure;
+    node_move(n, NODE_IDLE);
+    refuse(n, fx);
+}
+
+static void on_start(struct node *n, const struct mpi_layout *layout, uint64_t now_ms,
+                     struct effects *fx)
 {
     if (n->state != NODE_READY)
         return;
     node_move(n, NODE_UP);
     pulse_start(n->pulse, now_ms);
     n->nalive = n->nworkers;
+    node_mpi_start(n, layout, fx);
     for (uint32_t i = 0; i < n->nworkers; i++) {
         n->workers[i].state = WORKER_STARTING;
         effects_add(fx, FX_SPAWN)->u.spawn.local_rank = i;
@@ -275,7 +281,7 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
         return;
     case FRAME_START:
         if (is_current)
-            on_start(n, now_ms, fx);
+            on_start(n, frame->u.start.layout, now_ms, fx);
         return;
     case FRAME_SIGNAL:
         if (is_current)
@@ -288,6 +294,14 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
     case FRAME_STACKS:
         if (is_current)
             node_pulse_stacks(n, frame->u.stacks.may_abort, fx);
+        return;
+    case FRAME_WANTED:
+        if (is_current)
+            effects_add(fx, FX_WANTED)->u.wanted = frame->u.gather;
+        return;
+    case FRAME_GATHERED:
+        if (is_current)
+            node_mpi_gathered(&frame->u.gathered, fx);
         return;
     case FRAME_REFUSED:
     case FRAME_BYE:
@@ -302,6 +316,7 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
     case FRAME_HUNG:
     case FRAME_STACK:
     case FRAME_STACKED:
+    case FRAME_GATHER:
     case FRAME_BEAT: /* heard */
     case FRAME_TYPE_COUNT:
         return; /* these go up */
@@ -376,10 +391,10 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
         node_stop_leave(n, ev->now_ms, out);
         return;
     case EV_PREPARED:
-        on_prepared(n, NULL, out);
+        on_prepared(n, ev->u.prepared.mpi, out);
         return;
     case EV_PREPARE_FAILED:
-        on_prepared(n, ev->u.prepare_failed.err, out);
+        on_prepare_failed(n, ev->u.prepare_failed.err, out);
         return;
     case EV_SPAWNED:
         if (ev->u.spawned.local_rank < n->nworkers)
@@ -420,6 +435,13 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
         return;
     case EV_STACKED:
         node_pulse_stacked(n, ev->u.stacked.file, out);
+        return;
+    case EV_GATHER:
+        node_mpi_gather(n, &ev->u.gather, out);
+        return;
+    case EV_ABORTED:
+        if (ev->u.aborted.local_rank < n->nworkers)
+            node_mpi_aborted(n, ev->u.aborted.local_rank, out);
         return;
     case EV_SIGNAL:
         node_stop_signal(n, ev->u.signal.signo, ev->now_ms, out);

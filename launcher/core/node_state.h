@@ -1,8 +1,8 @@
 /* node_state.h - the state of the node machine, shared by the files that decide for it.
  *
- * Private to node.c, node_stop.c, node_drain.c and node_pulse.c: to everybody else struct node
- * is opaque (node.h). The drawing of the states, the table of allowed moves and the switch on
- * events stand in node.c. Decides nothing.
+ * Private to node.c, node_stop.c, node_drain.c, node_mpi.c and node_pulse.c: to everybody else
+ * struct node is opaque (node.h). The drawing of the states, the table of allowed moves and the
+ * switch on events stand in node.c. Decides nothing.
  */
 #ifndef MUSTER_LAUNCHER_CORE_NODE_STATE_H
 #define MUSTER_LAUNCHER_CORE_NODE_STATE_H

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "launcher/core/signal_names.h"
+
 static const struct {
     const char *name;
     enum log_level level;

@@ -58,7 +58,10 @@
     X(CRASH_LOOP, INFO,                                                                        \
       "{number} failures in a row came sooner than --min-uptime, the last of rank {rank}; no " \
       "more restarts")                                                                         \
-    X(RESTART_WAIT, INFO, "starting again in {seconds} s")
+    X(RESTART_WAIT, INFO, "starting again in {seconds} s")                                     \
+    X(GATHER_LIMIT, ERROR,                                                                     \
+      "MPI: what the ranks of this node tell those of others at one fence or barrier has "     \
+      "{number} bytes; {rank} can travel")
 
 enum note_id {
 #define X(name, level, words) NOTE_##name,

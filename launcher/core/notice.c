@@ -3,16 +3,16 @@
 #include <signal.h>
 #include <string.h>
 
-enum { SIGNALS = 32 };
+#include "launcher/core/signal_names.h"
 
 static int parse_signal(struct str name, int *signo)
 {
     uint64_t number;
-    if (str_parse_u64(name, 1, SIGNALS - 1, &number) == 0) {
+    if (str_parse_u64(name, 1, SIGNAL_NAMES_END - 1, &number) == 0) {
         *signo = (int)number;
         return 0;
     }
-    for (int i = 1; i < SIGNALS; i++) {
+    for (int i = 1; i < SIGNAL_NAMES_END; i++) {
         if (str_eq(name, signal_name(i)) || str_eq(name, signal_name(i) + strlen("SIG"))) {
             *signo = i;
             return 0;

@@ -210,6 +210,7 @@ void options_init(struct options *opt)
     *opt = (struct options){
         .grace_ms = 25000,
         .prefix = "auto",
+        .mpi = MPI_MODE_AUTO,
         .restart_delay_ms = RESTART_DELAY_MS,
         .restart_delay_max_ms = RESTART_DELAY_MAX_MS,
         .nnodes_min = 1,

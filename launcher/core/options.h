@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "launcher/core/device_select.h"
 #include "launcher/core/engine_start.h"
-#include "launcher/core/mpi.h"
+#include "launcher/core/mpi_mode.h"
 #include "launcher/core/option_face.h"
 
 enum option_type {

@@ -122,7 +122,7 @@ enum pmi_next pmi_job_request(struct pmi_job *job, uint32_t local_rank,
     case PMI_ABORT:
         rank->state = MPI_STATE_ABORTED;
         rank->abort_code = request->exit_code;
-        return PMI_CLOSE; /* its client waits for the end of the connection, then exits */
+        return PMI_END;
     case PMI_SPAWN:
         if (request->is_last)
             pmi_reply_refused(reply, request->command);

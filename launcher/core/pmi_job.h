@@ -16,6 +16,7 @@
 enum pmi_next {
     PMI_GO_ON,
     PMI_ALL_IN, /* the last rank of this node has entered the barrier */
+    PMI_END,    /* it has aborted and waits, with an open connection, to be ended */
     PMI_CLOSE,  /* send what was appended, then close the connection */
 };
 

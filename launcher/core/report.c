@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/signal_names.h"
 #include "launcher/core/symptom.h"
 
 enum {

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "launcher/core/rank_set.h"
 #include "launcher/core/rdzv_text.h"
+#include "launcher/core/signal_names.h"
 #include "launcher/core/torchrun_options.h"
 
 static const char default_prefix[] = "[${role_name}${local_rank}]:";
@@ -240,34 +241,16 @@ static int print_completion(struct draft *d, const struct torchrun_given *g, str
 
 /* ---- signals ---- */
 
-static const struct {
-    const char *name;
-    int number; /* 0: it cannot end a job */
-} known_signals[] = {
-    {"SIGTERM", SIGTERM},   {"SIGINT", SIGINT},
-    {"SIGHUP", SIGHUP},     {"SIGQUIT", SIGQUIT},
-    {"SIGUSR1", SIGUSR1},   {"SIGUSR2", SIGUSR2},
-    {"SIGALRM", SIGALRM},   {"SIGVTALRM", SIGVTALRM},
-    {"SIGPROF", SIGPROF},   {"SIGPOLL", SIGPOLL},
-    {"SIGIO", SIGIO},       {"SIGPWR", SIGPWR},
-    {"SIGXCPU", SIGXCPU},   {"SIGXFSZ", SIGXFSZ},
-    {"SIGWINCH", SIGWINCH}, {"SIGURG", SIGURG},
-    {"SIGKILL", 0},         {"SIGSTOP", 0},
-    {"SIGCHLD", 0},         {"SIGCONT", 0},
-    {"SIGTSTP", 0},         {"SIGPIPE", 0},
-    {"SIGTTIN", 0},         {"SIGTTOU", 0},
-    {"SIGSEGV", 0},         {"SIGBUS", 0},
-    {"SIGFPE", 0},          {"SIGILL", 0},
-    {"SIGABRT", 0},         {"SIGTRAP", 0},
-    {"SIGSYS", 0},
-};
-
-static int find_signal(struct str name)
+/* Not those that stop, wake or tell of children, and not those that a fault sends. */
+static bool can_end_a_job(int signo)
 {
-    int n = (int)(sizeof known_signals / sizeof known_signals[0]), i = 0;
-    while (i < n && !str_eq(name, known_signals[i].name))
-        i++;
-    return i < n ? i : -1;
+    static const int others[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP,
+                                 SIGPIPE, SIGTTIN, SIGTTOU, SIGSEGV, SIGBUS,
+                                 SIGFPE,  SIGILL,  SIGABRT, SIGTRAP, SIGSYS};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (signo == others[i])
+            return false;
+    return true;
 }
 
 static int signals(struct draft *d, const struct torchrun_given *g, struct err *e)
@@ -275,14 +258,14 @@ static int signals(struct draft *d, const struct torchrun_given *g, struct err *
     struct str rest = str_from(g->text), name;
     while (str_split(&rest, ',', &name)) {
         name = str_trim(name);
-        int i = find_signal(name);
-        if (i < 0)
+        int signo = signal_number(name);
+        if (signo < 0)
             return err_set(e, ERR_USAGE,
                            "%s: '%.*s' is no signal; names are written SIGTERM,SIGUSR1",
                            g->where, name.n < 40 ? (int)name.n : 40, name.p);
-        if (!known_signals[i].number)
+        if (!can_end_a_job(signo))
             return err_set(e, ERR_USAGE, "%s: %.*s cannot end a job", g->where, STR_ARG(name));
-        d->opt->end_signals |= UINT64_C(1) << known_signals[i].number;
+        d->opt->end_signals |= UINT64_C(1) << signo;
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "launcher/io/driver_head.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "launcher/io/driver_node.h"
 #include "launcher/io/head_input.h"
 #include "launcher/io/head_links.h"
+#include "launcher/io/inbox.h"
 #include "launcher/io/proc_stat.h"
 #include "launcher/io/head_remotes.h"
 #include "launcher/io/pump.h"
@@ -45,7 +47,8 @@ struct driver_head {
     const struct head_net *net; /* NULL: there is no other */
     struct head_links *links;   /* NULL likewise */
     struct admission *admission;
-    struct buf words; /* about the end, for the nodes */
+    struct inbox inbox; /* frames for the local node */
+    struct buf words;   /* about the end, for the nodes */
     struct event_queue queue;
     struct effects effects;
     bool must_suspend;
@@ -305,11 +308,30 @@ static void add_words(struct driver_head *d, struct frame *frame)
     frame->u.bye.text = d->words.len ? buf_str(&d->words) : NULL;
 }
 
+/* What fences carry is the job's, or another event's, until its next step; the node steps
+ * later. */
+static void receive_local(struct driver_head *d, const struct frame *frame)
+{
+    struct err e;
+    if (!d->local)
+        return;
+    if (frame->type == FRAME_GATHERED || frame->type == FRAME_WANTED) {
+        struct buf bytes;
+        buf_init(&bytes, 0);
+        link_wire_frame(frame, &bytes);
+        const struct wire_message *m =
+            inbox_add(&d->inbox, (struct str){bytes.data, bytes.len}, &e);
+        assert(m); /* it is what we have written */
+        frame = &m->u.frame;
+        buf_fini(&bytes);
+    }
+    driver_node_receive(d->local, frame);
+}
+
 static void apply_send(struct driver_head *d, uint32_t link, const struct frame *frame)
 {
     if (link == 0) {
-        if (d->local)
-            driver_node_receive(d->local, frame);
+        receive_local(d, frame);
         return;
     }
     struct frame copy = *frame;
@@ -357,6 +379,9 @@ static void apply(struct driver_head *d, const struct effect *fx)
     case FX_REAP:
     case FX_LOOK:
     case FX_STACKS:
+    case FX_WORLD:
+    case FX_WANTED:
+    case FX_GATHERED:
     case EFFECT_TYPE_COUNT:
         return; /* a node's */
     }
@@ -397,6 +422,7 @@ static void settle(void *ctx)
     struct driver_head *d = ctx;
     if (d->must_suspend)
         suspend(d);
+    inbox_empty(&d->inbox);
     if (d->links)
         head_links_settle(d->links);
     uint64_t deadline = job_deadline(d->job), now = now_ms(),
@@ -494,6 +520,7 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     d->sink = sink;
     d->opt = opt;
     d->net = net;
+    inbox_init(&d->inbox);
     buf_init(&d->words, 0);
     descriptors_keep();
     int rc = uv_loop_init(&d->loop);
@@ -535,6 +562,7 @@ int driver_head_plan(struct job *job, const struct options *opt, const struct fa
     event_queue_fini(&d->queue);
     effects_fini(&d->effects);
     admission_end(d->admission);
+    inbox_empty(&d->inbox);
     buf_fini(&d->words);
     head_input_free(d->input);
     head_remotes_free(d->closed);

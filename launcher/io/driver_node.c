@@ -159,6 +159,20 @@ static void on_child_output(void *ctx)
     node_watch_output(d->watch);
 }
 
+static void on_mpi_gather(void *ctx, const struct gather *piece)
+{
+    struct event ev = {.type = EV_GATHER};
+    ev.u.gather = *piece;
+    post(ctx, &ev);
+}
+
+static void on_mpi_abort(void *ctx, uint32_t local_rank)
+{
+    struct event ev = {.type = EV_ABORTED};
+    ev.u.aborted.local_rank = local_rank;
+    post(ctx, &ev);
+}
+
 static void on_exec_failure(void *ctx, const struct spawn_failure *failure)
 {
     struct event ev = {.type = EV_SPAWN_FAILED};
@@ -260,7 +274,7 @@ static void start_guard(struct driver_node *d)
                  e.text);
 }
 
-static int prepare(struct driver_node *d, struct err *e)
+static int prepare(struct driver_node *d, enum mpi_mode *mpi, struct err *e)
 {
     const struct node_plan *plan = node_plan(d->node);
     node_watch_forget(d->watch);
@@ -268,9 +282,9 @@ static int prepare(struct driver_node *d, struct err *e)
         return -1;
     if (!d->opt->is_plan && job_files_prepare(&d->files, d->opt, &plan->order, e) < 0)
         return -1;
-    if (launch_find(d->launch, plan, e) < 0
-        || mpi_host_choose(d->mpi, plan, launch_program(d->launch), e) < 0)
+    if (launch_find(d->launch, plan, e) < 0)
         return -1;
+    *mpi = mpi_host_choose(d->mpi, launch_program(d->launch));
     if (d->opt->is_plan) /* nothing will be started, so nothing is made */
         return 0;
     start_guard(d);
@@ -292,7 +306,7 @@ static int prepare(struct driver_node *d, struct err *e)
         d->host.watches = d->watches = watch_set_new(d->loop, e);
     if (!d->watches
         || launch_prepare(d->launch, plan, d->watches, job_files_error_dir(&d->files), e) < 0
-        || mpi_host_begin(d->mpi, d->loop, d->watches, plan, d->guard, e) < 0)
+        || mpi_host_open(d->mpi, d->loop, d->watches, d->guard, e) < 0)
         return -1;
     node_watch_prepare(d->watch, d->watches, plan, d->children, d->files.dir);
     launch_set_notify(d->launch, node_watch_address(d->watch));
@@ -301,13 +315,9 @@ static int prepare(struct driver_node *d, struct err *e)
 
 static void apply_prepare(struct driver_node *d)
 {
-    if (prepare(d, &d->err) == 0) {
-        post_type(d, EV_PREPARED);
-        return;
-    }
-    struct event ev = {.type = EV_PREPARE_FAILED};
-    ev.u.prepare_failed.err = &d->err;
-    post(d, &ev);
+    struct event ok = {.type = EV_PREPARED}, failed = {.type = EV_PREPARE_FAILED};
+    failed.u.prepare_failed.err = &d->err;
+    post(d, prepare(d, &ok.u.prepared.mpi, &d->err) == 0 ? &ok : &failed);
 }
 
 static void post_spawn_failed(struct driver_node *d, uint32_t local_rank, const struct err *e)
@@ -421,6 +431,15 @@ static void apply(struct driver_node *d, const struct effect *fx)
     case FX_STACKS:
         node_watch_stacks(d->watch, fx->u.stacks.may_abort);
         return;
+    case FX_WORLD:
+        mpi_host_begin(d->mpi, node_plan(d->node), fx->u.world.layout);
+        return;
+    case FX_WANTED:
+        mpi_host_wanted(d->mpi, &fx->u.wanted);
+        return;
+    case FX_GATHERED:
+        mpi_host_gathered(d->mpi, &fx->u.gathered);
+        return;
     case FX_STORE_GATE:
     case FX_STORE_RESET:
     case FX_SUSPEND:
@@ -479,6 +498,7 @@ static void settle(void *ctx)
     struct driver_node *d = ctx;
     if (!d->output) /* closing */
         return;
+    mpi_host_settle(d->mpi);
     uint64_t deadline = node_deadline(d->node), shown = output_deadline(d->output),
              now = now_ms();
     uint64_t watched = node_watch_deadline(d->watch);
@@ -498,11 +518,12 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
                                     const struct link_up *up)
 {
     struct driver_node *d = mem_alloc(1, sizeof *d);
+    const struct mpi_host_events mpi_events = {d, on_mpi_gather, on_mpi_abort};
     d->loop = loop;
     d->opt = opt;
     d->facts = facts;
     exec_pipe_init(&d->exec_pipe);
-    d->mpi = mpi_host_new(opt, facts);
+    d->mpi = mpi_host_new(opt, facts, &mpi_events);
     d->up = *up;
     d->node = node_new(opt, facts, place);
     d->descendants = descendants_adopt();

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/core/signal_names.h"
 #include "launcher/io/json_text.h"
 #include "launcher/io/line_queue.h"
 #include "launcher/io/report_json.h"

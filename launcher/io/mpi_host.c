@@ -33,29 +33,36 @@ struct mpi_host {
     void *service;                  /* NULL before it is opened */
     struct mpi_files files;
 
+    struct mpi_link *link; /* to the other nodes */
+    struct mpi_host_events events;
+
     char *name; /* of this generation; NULL between two */
-    struct mpi_node node;
     struct mpi_layout layout;
-    char **reasons; /* by local rank; NULL = none */
+    struct err failure; /* why it did not begin */
+    char **reasons;     /* by local rank; NULL = none */
     uint32_t nreasons;
     struct mpi_ticket ticket; /* of the worker being started */
     char **envp;
 };
 
-struct mpi_host *mpi_host_new(const struct options *opt, const struct facts *facts)
+struct mpi_host *mpi_host_new(const struct options *opt, const struct facts *facts,
+                              const struct mpi_host_events *events)
 {
     struct mpi_host *m = mem_alloc(1, sizeof *m);
     m->opt = opt;
     m->facts = facts;
     m->ticket.fd = -1;
+    m->link = mpi_link_new(events->ask, events->ctx);
+    m->events = *events;
+    err_set(&m->failure, ERR_PROTOCOL, "the head has not said where the MPI ranks are");
     return m;
 }
 
 /* ---- whether it is one ---- */
 
-static enum mpi_mode look_at(const char *program, char *library, size_t size)
+static enum mpi_mode look_at(const char *program)
 {
-    struct str name = {NULL, 0};
+    struct str library;
     struct stat st;
     enum mpi_mode mode = MPI_MODE_NONE;
     int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -67,27 +74,18 @@ static enum mpi_mode look_at(const char *program, char *library, size_t size)
     close(fd);
     if (image == MAP_FAILED)
         return mode;
-    mode = mpi_mode_of_program(image, (size_t)st.st_size, &name);
-    if (mode != MPI_MODE_NONE)
-        snprintf(library, size, "%.*s", STR_ARG(name));
+    mode = mpi_mode_of_program(image, (size_t)st.st_size, &library);
     munmap(image, (size_t)st.st_size);
     return mode;
 }
 
-int mpi_host_choose(struct mpi_host *m, const struct node_plan *plan, const char *program,
-                    struct err *e)
+enum mpi_mode mpi_host_choose(struct mpi_host *m, const char *program)
 {
-    char library[64] = "";
     enum mpi_mode mode = m->opt->mpi;
     if (mode == MPI_MODE_AUTO)
-        mode = look_at(program, library, sizeof library);
+        mode = look_at(program);
     m->type = services[mode];
-    if (!m->type || plan->order.nnodes <= 1)
-        return 0;
-    return err_set(e, ERR_USAGE,
-                   "%s%s%s is served within one node only so far; --mpi=none starts every "
-                   "worker as an MPI job of its own",
-                   m->type->name, *library ? " for " : "", library);
+    return mode;
 }
 
 /* ---- a generation ---- */
@@ -105,9 +103,11 @@ static char *name_of(const struct order *order)
     return name;
 }
 
-static int open_service(struct mpi_host *m, uv_loop_t *loop, struct watch_set *watches,
-                        struct guard *guard, struct err *e)
+int mpi_host_open(struct mpi_host *m, uv_loop_t *loop, struct watch_set *watches,
+                  struct guard *guard, struct err *e)
 {
+    if (!m->type || m->service)
+        return 0;
     if (mpi_files_make(&m->files, guard, e) < 0)
         return -1;
     const struct mpi_context context = {
@@ -116,7 +116,9 @@ static int open_service(struct mpi_host *m, uv_loop_t *loop, struct watch_set *w
         .dir = m->files.dir,
         .shm_dir = m->files.shm_dir,
         .host = m->facts->host,
-        .peers = &mpi_peers_alone,
+        .peers = mpi_link_peers(m->link),
+        .ctx = m->events.ctx,
+        .on_abort = m->events.on_abort,
     };
     m->service = m->type->open(&context, e);
     if (m->service)
@@ -128,19 +130,36 @@ static int open_service(struct mpi_host *m, uv_loop_t *loop, struct watch_set *w
                    why);
 }
 
-int mpi_host_begin(struct mpi_host *m, uv_loop_t *loop, struct watch_set *watches,
-                   const struct node_plan *plan, struct guard *guard, struct err *e)
+static void layout_copy(struct mpi_layout *to, const struct mpi_layout *from)
 {
-    if (!m->type || (!m->service && open_service(m, loop, watches, guard, e) < 0))
-        return m->type ? -1 : 0;
+    struct mpi_node *nodes = mem_dup(from->nodes, from->nnodes * sizeof *nodes);
+    for (uint32_t i = 0; i < from->nnodes; i++)
+        nodes[i].host = mem_strdup(nodes[i].host);
+    *to = (struct mpi_layout){nodes, from->nnodes, from->world_size};
+}
+
+static void layout_free(struct mpi_layout *layout)
+{
+    struct mpi_node *nodes = (struct mpi_node *)(uintptr_t)layout->nodes;
+    for (uint32_t i = 0; i < layout->nnodes; i++)
+        free((char *)(uintptr_t)nodes[i].host);
+    free(nodes);
+    *layout = (struct mpi_layout){NULL, 0, 0};
+}
+
+void mpi_host_begin(struct mpi_host *m, const struct node_plan *plan,
+                    const struct mpi_layout *layout)
+{
+    if (!m->service)
+        return;
     mpi_host_end(m);
     m->name = name_of(&plan->order);
-    m->node = (struct mpi_node){m->facts->host, plan->order.first_rank, plan->order.nworkers};
-    m->layout = (struct mpi_layout){&m->node, 1, plan->order.world_size};
     m->nreasons = plan->order.nworkers;
     m->reasons = mem_alloc(m->nreasons, sizeof *m->reasons);
-    const struct mpi_world world = {m->name, &m->layout, 0};
-    return m->type->begin(m->service, &world, e);
+    layout_copy(&m->layout, layout);
+    const struct mpi_world world = {m->name, &m->layout, plan->order.node_rank};
+    if (m->type->begin(m->service, &world, &m->failure) < 0)
+        mpi_host_end(m);
 }
 
 static bool is_same_name(const char *entry, const char *other)
@@ -187,6 +206,10 @@ int mpi_host_join(struct mpi_host *m, uint32_t local_rank, char *const **envp, i
     *fd = -1;
     if (!m->service)
         return 0;
+    if (!m->name) {
+        *e = m->failure;
+        return -1;
+    }
     mpi_ticket_fini(&m->ticket);
     if (m->type->join(m->service, local_rank, &m->ticket, e) < 0)
         return -1;
@@ -198,7 +221,7 @@ int mpi_host_join(struct mpi_host *m, uint32_t local_rank, char *const **envp, i
 
 void mpi_host_joined(struct mpi_host *m, uint32_t local_rank)
 {
-    if (m->service)
+    if (m->service && m->name)
         m->type->joined(m->service, local_rank);
 }
 
@@ -227,8 +250,25 @@ void mpi_host_end(struct mpi_host *m)
     free(m->reasons);
     m->reasons = NULL;
     m->nreasons = 0;
+    layout_free(&m->layout);
     free(m->name);
     m->name = NULL;
+}
+
+void mpi_host_wanted(struct mpi_host *m, const struct gather *wanted)
+{
+    if (m->service && m->name && m->type->wanted)
+        m->type->wanted(m->service, wanted);
+}
+
+void mpi_host_gathered(struct mpi_host *m, const struct gathered *gathered)
+{
+    mpi_link_gathered(m->link, gathered);
+}
+
+void mpi_host_settle(struct mpi_host *m)
+{
+    mpi_link_settle(m->link);
 }
 
 void mpi_host_close(struct mpi_host *m)
@@ -238,6 +278,7 @@ void mpi_host_close(struct mpi_host *m)
     mpi_host_end(m);
     if (m->service)
         m->type->close(m->service);
+    mpi_link_free(m->link);
     mpi_files_remove(&m->files);
     mpi_ticket_fini(&m->ticket);
     free(m->envp);

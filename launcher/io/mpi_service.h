@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "launcher/core/event.h"
 #include "launcher/core/mpi.h"
 #include "launcher/core/mpi_layout.h"
 #include "launcher/io/watch.h"
@@ -21,20 +22,15 @@
  * lost and nothing will come. */
 typedef void mpi_gathered(void *ctx, const char *all, size_t n);
 
-/* The way to the services of the other nodes. */
+/* The way to the services of the other nodes: mpi_link.h. */
 struct mpi_peers {
     void *ctx;
-    /* Called on the loop's thread when all ranks of this node that take part have come.
-     * operation names it: equal on all nodes that take part, in the same order everywhere.
-     * nodes: who they are, by node rank, ascending. data is copied. */
-    void (*gather)(void *ctx, const char *operation, const uint32_t *nodes, size_t nnodes,
-                   const char *data, size_t n, mpi_gathered *done, void *done_ctx);
+    /* Called on the loop's thread when all ranks of this node that take part have come. The
+     * same operations come in the same order everywhere. *piece is copied. */
+    void (*gather)(void *ctx, const struct gather *piece, mpi_gathered *done, void *done_ctx);
     /* A generation is over: no done of what is still out is called any more. */
     void (*forget)(void *ctx);
 };
-
-/* A job of one node: gets back at once what it gave. */
-extern const struct mpi_peers mpi_peers_alone;
 
 /* One variable of a worker's environment. */
 struct mpi_variable {
@@ -62,6 +58,9 @@ struct mpi_context {
     const char *shm_dir; /* the same in shared memory; NULL = none */
     const char *host;    /* of this node, as the layout spells it */
     const struct mpi_peers *peers;
+    void *ctx;
+    /* A rank has aborted and waits to be ended. On the loop's thread. */
+    void (*on_abort)(void *ctx, uint32_t local_rank);
 };
 
 /* What runs in one generation. Valid until end. */
@@ -83,6 +82,9 @@ struct mpi_service {
     void (*joined)(void *service, uint32_t local_rank);
     /* Once the worker's exit is known: what it has said, all of it. */
     enum mpi_state (*state)(void *service, uint32_t local_rank, int *abort_code);
+    /* Another node has called gather with this operation and these nodes, and wants what a rank
+     * of this one has to tell: this one has to call it too. NULL: no client asks so. */
+    void (*wanted)(void *service, const struct gather *wanted);
     /* The generation is over: no worker is left. Also of one that did not begin. */
     void (*end)(void *service);
     /* Asynchronous: frees itself once its handles are closed. */

@@ -57,11 +57,22 @@ static void send_reply(struct connection *c, const struct buf *reply)
         close_ours(c);
 }
 
+/* Others will not come to the barrier: PMI-1 has no word for that, so its ranks are on their
+ * own. */
+static void close_waiting(struct pmi_server *s)
+{
+    for (uint32_t i = 0; i < s->nconnections; i++)
+        if (pmi_job_is_waiting(s->job, i))
+            close_ours(&s->connections[i]);
+}
+
 static void on_gathered(void *ctx, const char *all, size_t n)
 {
     struct pmi_server *s = ctx;
-    if (!all) /* a node is lost: muster will end the job */
+    if (!all) {
+        close_waiting(s);
         return;
+    }
     struct buf line;
     buf_init(&line, 0);
     pmi_reply_barrier(&line);
@@ -83,8 +94,11 @@ static void gather(struct pmi_server *s)
     pmi_job_news(s->job, &news);
     for (uint32_t i = 0; i < layout->nnodes; i++)
         nodes[i] = i;
-    s->context.peers->gather(s->context.peers->ctx, operation, nodes, layout->nnodes,
-                             buf_str(&news), news.len, on_gathered, s);
+    const struct gather piece = {.operation = operation,
+                                 .nodes = nodes,
+                                 .nnodes = layout->nnodes,
+                                 .data = {buf_str(&news), news.len}};
+    s->context.peers->gather(s->context.peers->ctx, &piece, on_gathered, s);
     buf_fini(&news);
     free(nodes);
     free(operation);
@@ -111,6 +125,9 @@ static void answer_all(struct connection *c)
             break;
         case PMI_ALL_IN:
             gather(s);
+            break;
+        case PMI_END:
+            s->context.on_abort(s->context.ctx, c->local_rank);
             break;
         case PMI_CLOSE:
             close_with(c, &s->reply);

@@ -21,6 +21,8 @@
       (const char *, pmix_op_cbfunc_t, void *))                                                \
     X(register_client, PMIx_server_register_client, pmix_status_t,                             \
       (const pmix_proc_t *, uid_t, gid_t, void *, pmix_op_cbfunc_t, void *))                   \
+    X(dmodex_request, PMIx_server_dmodex_request, pmix_status_t,                               \
+      (const pmix_proc_t *, pmix_dmodex_response_fn_t, void *))                                \
     X(setup_fork, PMIx_server_setup_fork, pmix_status_t, (const pmix_proc_t *, char ***))      \
     X(generate_regex, PMIx_generate_regex, pmix_status_t, (const char *, char **))             \
     X(generate_ppn, PMIx_generate_ppn, pmix_status_t, (const char *, char **))                 \

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "launcher/io/pmix_api.h"
+#include "launcher/io/pmix_fence.h"
 #include "launcher/io/pmix_job.h"
 
 struct pmix_server;
@@ -20,32 +21,18 @@ struct pmix_rank {
     int abort_code;
 };
 
-/* A fence that every rank of this node has reached; it waits for the other nodes. */
-struct pmix_fence {
-    struct pmix_fence *next;
-    struct pmix_server *server;
-    uint32_t *nodes;
-    size_t nnodes;
-    char *operation, *data;
-    size_t ndata;
-    pmix_modex_cbfunc_t done;
-    void *done_ctx;
-};
-
 struct pmix_server {
     struct pmix_api api;
     struct mpi_context context;
     struct mpi_world world;
-    uv_async_t async;
+    struct pmix_fences *fences;
     bool is_begun;
-    struct pmix_fence *out;  /* given to the peers, not answered yet */
     struct pmix_rank **olds; /* of every generation: who was left behind may still call */
     size_t nolds, capolds;
 
     uv_mutex_t lock;         /* for what follows */
     struct pmix_rank *ranks; /* of this generation, in olds too */
     uint32_t nranks;
-    struct pmix_fence *arrived; /* newest first */
 };
 
 /* The one of this process, as the library has one. Its fence gives no other way to it. */
@@ -93,62 +80,20 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static bool is_on_node(const struct mpi_node *node, pmix_rank_t rank)
-{
-    return rank == PMIX_RANK_WILDCARD
-           || (rank >= node->first_rank && rank < node->first_rank + node->nranks);
-}
-
-/* The nodes that some of the processes are on. */
-static void find_nodes(struct pmix_fence *f, const struct mpi_layout *layout,
-                       const pmix_proc_t *procs, size_t nprocs)
-{
-    f->nodes = mem_alloc(layout->nnodes, sizeof *f->nodes);
-    for (uint32_t i = 0; i < layout->nnodes; i++)
-        for (size_t k = 0; k < nprocs; k++)
-            if (is_on_node(&layout->nodes[i], procs[k].rank)) {
-                f->nodes[f->nnodes++] = i;
-                break;
-            }
-}
-
-static char *name_operation(const struct mpi_world *world, const pmix_proc_t *procs,
-                            size_t nprocs)
-{
-    struct buf text;
-    buf_init(&text, 0);
-    buf_addf(&text, "%s/fence", world->name);
-    for (size_t i = 0; i < nprocs; i++)
-        buf_addf(&text, "/%d", (int)procs[i].rank); /* -2: all */
-    return buf_steal(&text);
-}
-
 /* A fence of one node alone the library answers itself. data is ours from here on. */
 static pmix_status_t on_fence(const pmix_proc_t *procs, size_t nprocs, const pmix_info_t *info,
                               size_t ninfo, char *data, size_t ndata, pmix_modex_cbfunc_t done,
                               void *ctx)
 {
     (void)info, (void)ninfo;
-    struct pmix_server *s = the_server;
-    struct pmix_fence *f = mem_alloc(1, sizeof *f);
-    *f = (struct pmix_fence){
-        .server = s, .data = data, .ndata = ndata, .done = done, .done_ctx = ctx};
-    uv_mutex_lock(&s->lock);
-    find_nodes(f, s->world.layout, procs, nprocs);
-    f->operation = name_operation(&s->world, procs, nprocs);
-    f->next = s->arrived;
-    s->arrived = f;
-    uv_mutex_unlock(&s->lock);
-    uv_async_send(&s->async);
-    return PMIX_SUCCESS;
+    return pmix_fences_enter(the_server->fences, procs, nprocs, data, ndata, done, ctx);
 }
 
-/* What a fence has not brought: see docs/design/0013-mpi.md. */
 static pmix_status_t on_direct_modex(const pmix_proc_t *proc, const pmix_info_t *info,
                                      size_t ninfo, pmix_modex_cbfunc_t done, void *ctx)
 {
-    (void)proc, (void)info, (void)ninfo, (void)done, (void)ctx;
-    return PMIX_ERR_NOT_FOUND;
+    (void)info, (void)ninfo;
+    return pmix_fences_ask(the_server->fences, proc, done, ctx);
 }
 
 /* A library newer than our headers reads a longer table: what we do not have is NULL. */
@@ -162,63 +107,6 @@ static union {
                  .fence_nb = on_fence,
                  .direct_modex = on_direct_modex,
              }};
-
-/* ---- on the loop's thread: fences ---- */
-
-static void fence_free(void *ctx)
-{
-    struct pmix_fence *f = ctx;
-    free(f->nodes);
-    free(f->operation);
-    free(f->data);
-    free(f);
-}
-
-static void fence_unlink(struct pmix_fence *f)
-{
-    for (struct pmix_fence **at = &f->server->out; *at; at = &(*at)->next)
-        if (*at == f) {
-            *at = f->next;
-            return;
-        }
-}
-
-/* The library reads the data on its own thread, and then has it freed. */
-static void on_gathered(void *ctx, const char *all, size_t n)
-{
-    struct pmix_fence *f = ctx;
-    char *copy = all && n ? mem_dup(all, n) : NULL; /* all may be what was given */
-    fence_unlink(f);
-    free(f->data);
-    f->data = copy;
-    f->done(all ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION, f->data, all ? n : 0, f->done_ctx,
-            fence_free, f);
-}
-
-/* The oldest of those that have arrived. */
-static struct pmix_fence *take_fence(struct pmix_server *s)
-{
-    uv_mutex_lock(&s->lock);
-    struct pmix_fence **at = &s->arrived, *f;
-    while (*at && (*at)->next)
-        at = &(*at)->next;
-    f = *at;
-    *at = NULL;
-    uv_mutex_unlock(&s->lock);
-    return f;
-}
-
-static void on_async(uv_async_t *async)
-{
-    struct pmix_server *s = async->data;
-    const struct mpi_peers *peers = s->context.peers;
-    for (struct pmix_fence *f; (f = take_fence(s)) != NULL;) {
-        f->next = s->out;
-        s->out = f;
-        peers->gather(peers->ctx, f->operation, f->nodes, f->nnodes, f->data, f->ndata,
-                      on_gathered, f);
-    }
-}
 
 /* ---- the service ---- */
 
@@ -239,6 +127,17 @@ static int init_library(struct pmix_server *s, struct err *e)
     return rc;
 }
 
+static void server_free(struct pmix_server *s)
+{
+    the_server = NULL;
+    pmix_fences_close(s->fences);
+    uv_mutex_destroy(&s->lock);
+    for (size_t i = 0; i < s->nolds; i++)
+        free(s->olds[i]);
+    free(s->olds);
+    free(s);
+}
+
 static void *server_open(const struct mpi_context *context, struct err *e)
 {
     struct pmix_server *s = mem_alloc(1, sizeof *s);
@@ -249,14 +148,11 @@ static void *server_open(const struct mpi_context *context, struct err *e)
     }
     the_server = s;
     uv_mutex_init(&s->lock);
+    s->fences = pmix_fences_new(context, &s->api);
     if (init_library(s, e) < 0) {
-        uv_mutex_destroy(&s->lock);
-        free(s);
+        server_free(s);
         return NULL;
     }
-    uv_async_init(s->context.loop, &s->async, on_async);
-    uv_unref((uv_handle_t *)&s->async);
-    s->async.data = s;
     log_debug("mpi", "%s", s->api.version());
     return s;
 }
@@ -274,11 +170,7 @@ static void server_end(void *service)
     if (s->is_begun) /* waits until the library has forgotten its clients */
         s->api.deregister_nspace(s->world.name, NULL, NULL);
     s->is_begun = false;
-    s->context.peers->forget(s->context.peers->ctx);
-    for (struct pmix_fence *f; (f = s->out) != NULL; fence_free(f))
-        s->out = f->next;
-    for (struct pmix_fence *f; (f = take_fence(s)) != NULL;)
-        fence_free(f);
+    pmix_fences_end(s->fences);
     s->ranks = NULL;
 }
 
@@ -289,6 +181,7 @@ static int server_begin(void *service, const struct mpi_world *world, struct err
     char *dir = mem_printf("%s/%s", s->context.dir, world->name);
     mkdir(dir, 0700);
     s->world = *world;
+    pmix_fences_begin(s->fences, &s->world);
     s->nranks = world->layout->nodes[world->node].nranks;
     s->ranks = mem_alloc(s->nranks, sizeof *s->ranks);
     for (uint32_t i = 0; i < s->nranks; i++)
@@ -357,14 +250,10 @@ static enum mpi_state server_state(void *service, uint32_t local_rank, int *abor
     return state;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void server_wanted(void *service, const struct gather *wanted)
 {
-    struct pmix_server *s = handle->data;
-    uv_mutex_destroy(&s->lock);
-    for (size_t i = 0; i < s->nolds; i++)
-        free(s->olds[i]);
-    free(s->olds);
-    free(s);
+    struct pmix_server *s = service;
+    pmix_fences_wanted(s->fences, wanted);
 }
 
 static void server_close(void *service)
@@ -372,8 +261,7 @@ static void server_close(void *service)
     struct pmix_server *s = service;
     server_end(s);
     s->api.server_finalize(); /* no call of the library's threads comes after it */
-    the_server = NULL;
-    uv_close((uv_handle_t *)&s->async, on_closed);
+    server_free(s);
 }
 
 const struct mpi_service pmix_service = {
@@ -383,6 +271,7 @@ const struct mpi_service pmix_service = {
     .join = server_join,
     .joined = server_joined,
     .state = server_state,
+    .wanted = server_wanted,
     .end = server_end,
     .close = server_close,
 };

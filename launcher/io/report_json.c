@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/core/signal_names.h"
 #include "launcher/core/symptom.h"
 #include "launcher/io/error_file.h"
 #include "launcher/io/json_text.h"

@@ -1,6 +1,7 @@
 /* The machines of a head and its nodes, joined by links that keep order, under any timing. The
  * bytes choose which pending thing happens next: the next frame of a link, the end of a
- * process, a tick that is due or late, a signal, a lost link, a heartbeat. Only what a driver
+ * process, a tick that is due or late, a signal, a lost link, a heartbeat, MPI ranks that come
+ * to a fence. Only what a driver
  * could produce happens: frames come once and in order, a worker's exit comes after its start
  * and before its reaping.
  *
@@ -22,7 +23,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { NODES_MAX = 3, WORKERS_MAX = 3, HEAD = NODES_MAX };
+enum { FENCES = 2, NODES_MAX = 3, WORKERS_MAX = 3, HEAD = NODES_MAX };
 enum proc_state { PROC_NONE, PROC_ALIVE, PROC_KILLED, PROC_DEAD, PROC_REAPED };
 
 struct site {
@@ -35,6 +36,7 @@ struct site {
     } procs[WORKERS_MAX];
     bool is_up, is_cut, is_blocked, is_sweeping, is_over, was_stopped, is_looked_at;
     uint32_t generation;
+    bool has_world, is_in_fence[FENCES]; /* MPI ranks run; they wait there */
 };
 
 struct fuzz {
@@ -46,9 +48,11 @@ struct fuzz {
     struct event_queue inbox, up[NODES_MAX];
     struct site sites[NODES_MAX];
     struct effects effects;
+    bool is_mpi;
 };
 
 static const struct err lost = {ERR_NODE_LOST, 0, "gone"};
+static const char *const fences[FENCES] = {"f", "g"};
 static const struct err failed = {ERR_SYSTEM, 5, "cannot"};
 
 static void post(struct event_queue *q, enum event_type type)
@@ -143,11 +147,22 @@ static void sweep(struct fuzz *f, struct site *s, int signo)
     }
 }
 
+/* A driver has one queue: who has come to a fence comes before the next generation. */
+static void forget_fences(struct site *s)
+{
+    struct event ev;
+    s->has_world = false;
+    for (size_t n = s->inbox.len; n; n--)
+        if (event_queue_pop(&s->inbox, &ev) && ev.type != EV_GATHER)
+            event_queue_push(&s->inbox, &ev);
+}
+
 /* Queued exits of the children that are reaped were taken in by the driver before: they stay.
  */
 static void reap(struct fuzz *f, struct site *s)
 {
     s->is_sweeping = false;
+    forget_fences(s);
     for (uint32_t i = 0; i < f->nworkers; i++) {
         assert(s->procs[i].state != PROC_ALIVE && s->procs[i].state != PROC_REAPED);
         s->procs[i] = (struct proc){PROC_REAPED, false, s->procs[i].has_child};
@@ -172,6 +187,32 @@ static void show_stacks(struct fuzz *f, struct site *s, bool may_abort)
     post(&s->inbox, EV_STACKED);
 }
 
+/* All nodes take part in the one, the last two in the other. */
+static void enter_fence(struct fuzz *f, uint32_t k, uint32_t fence)
+{
+    static const uint32_t nodes[] = {0, 1, 2};
+    struct site *s = &f->sites[k];
+    uint32_t first = fence && f->nnodes > 1 ? f->nnodes - 2 : 0;
+    if (!s->has_world || s->is_over || s->is_in_fence[fence] || k < first)
+        return;
+    s->is_in_fence[fence] = true;
+    struct event ev = {.type = EV_GATHER};
+    ev.u.gather = (struct gather){.operation = fences[fence],
+                                  .nodes = nodes + first,
+                                  .nnodes = f->nnodes - first,
+                                  .data = {"x", 1}};
+    event_queue_push(&s->inbox, &ev);
+}
+
+static void leave_fence(const struct fuzz *f, struct site *s, const struct gathered *answer)
+{
+    bool is_second = strcmp(answer->operation, fences[1]) == 0;
+    uint32_t n = is_second && f->nnodes > 1 ? 2 : f->nnodes;
+    assert(s->is_in_fence[is_second]);
+    assert(answer->data.n == (answer->is_lost ? 0 : n));
+    s->is_in_fence[is_second] = false;
+}
+
 static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint8_t where)
 {
     struct site *s = &f->sites[k];
@@ -187,11 +228,14 @@ static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint
         return;
     case FX_PREPARE:
         s->generation = node_plan(s->node)->order.generation;
-        s->was_stopped = false;
+        s->was_stopped = s->has_world = false;
+        memset(s->is_in_fence, 0, sizeof s->is_in_fence);
         memset(s->procs, 0, sizeof s->procs);
         ev.type = where == 15 ? EV_PREPARE_FAILED : EV_PREPARED;
         if (where == 15)
             ev.u.prepare_failed.err = &failed;
+        else
+            ev.u.prepared.mpi = f->is_mpi ? MPI_MODE_PMIX : MPI_MODE_NONE;
         event_queue_push(&s->inbox, &ev);
         return;
     case FX_SPAWN:
@@ -222,6 +266,14 @@ static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint
     case FX_STACKS:
         show_stacks(f, s, fx->u.stacks.may_abort);
         return;
+    case FX_WORLD:
+        assert(f->is_mpi);
+        s->has_world = true;
+        return;
+    case FX_GATHERED:
+        leave_fence(f, s, &fx->u.gathered);
+        return;
+    case FX_WANTED:
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_STORE_RESET:
@@ -267,6 +319,16 @@ static void step_node(struct fuzz *f, uint32_t k, struct event *ev, uint8_t wher
 
 /* ---- the head's driver ---- */
 
+/* What a frame points to would go with the head's next step. */
+static void keep(struct frame *frame)
+{
+    struct gathered *answer = &frame->u.gathered;
+    if (frame->type != FRAME_GATHERED)
+        return;
+    answer->operation = fences[strcmp(answer->operation, fences[1]) == 0];
+    answer->data.p = "xxx";
+}
+
 static void apply_head(struct fuzz *f, const struct effect *fx)
 {
     struct event ev = {.type = EV_FRAME};
@@ -274,6 +336,7 @@ static void apply_head(struct fuzz *f, const struct effect *fx)
     case FX_SEND:
         ev.u.frame.frame = fx->u.send.frame;
         assert(fx->u.send.node < f->nnodes);
+        keep(&ev.u.frame.frame);
         if (f->sites[fx->u.send.node].is_up && !f->sites[fx->u.send.node].is_cut)
             event_queue_push(&f->sites[fx->u.send.node].down, &ev);
         return;
@@ -291,6 +354,9 @@ static void apply_head(struct fuzz *f, const struct effect *fx)
         for (uint32_t k = 0; k < f->nnodes; k++)
             post(&f->sites[k].down, EV_LINK_LOST);
         return;
+    case FX_WORLD:
+    case FX_GATHERED:
+    case FX_WANTED:
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_SUSPEND:
@@ -451,7 +517,10 @@ static void happen(struct fuzz *f, uint8_t byte)
             post_swept(f, s);
         return;
     case 14:
-        sign(f, k, i, where);
+        if (f->is_mpi && where & 8)
+            enter_fence(f, k, where & 1);
+        else
+            sign(f, k, i, where);
         return;
     default:
         f->now_ms += (uint64_t)where * where * where;
@@ -519,6 +588,7 @@ static void make(struct fuzz *f, const uint8_t *head)
     f->setup.options.heartbeat_ms = head[3] & 4 ? 1500 : 0;
     f->setup.options.silence_ms = head[3] & 8 ? 4000 : 0;
     f->setup.options.preempt_signal = head[3] & 16 ? "USR2:3s" : NULL;
+    f->is_mpi = head[3] & 128;
     uint64_t beat_ms = head[3] & 1 ? 2000 : 0;
     f->job = job_new(&f->setup.options, f->nnodes, beat_ms);
     for (uint32_t k = 0; k < f->nnodes; k++) {

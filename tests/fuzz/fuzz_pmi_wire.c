@@ -33,6 +33,7 @@ static void read_all(struct buf *log, const uint8_t *data, size_t size, size_t p
             buf_addf(log, "<%s>", pmi_command_name(request.command));
             switch (pmi_job_request(job, 0, &request, log)) {
             case PMI_GO_ON:
+            case PMI_END:
                 break;
             case PMI_ALL_IN:
                 pmi_job_release(job, STR_LIT(""));

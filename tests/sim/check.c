@@ -117,9 +117,9 @@ void check_node_over(struct world *w, uint32_t node)
     check_alive(w, node, "although its node has ended");
 }
 
-/* Frames at the head stay below 7 + 2W a node and generation, and one more a signal; bytes
- * below 1 KiB + 128 W. A limit or SIGQUIT adds two rounds of looking at every rank. Beats come
- * on top: one a node each two seconds. */
+/* Frames at the head stay below 7 + 2W a node and generation, and one more a signal, two a
+ * fence; bytes below 1 KiB + 128 W. A limit or SIGQUIT adds two rounds of looking at every
+ * rank. Beats come on top: one a node each two seconds. */
 static void check_load(struct world *w)
 {
     const struct sim_config *c = w->config;
@@ -131,8 +131,9 @@ static void check_load(struct world *w)
                                                        : 0;
     bool may_look = c->timeout_ms || c->heartbeat_ms || c->silence_ms;
     uint64_t look = may_look ? 8 + 4 * c->workers : 0;
-    if (w->result->frames
-        > c->nodes * (generations * (7 + 2 * c->workers + look) + nsignals * (1 + look)))
+    if (w->result->frames > c->nodes
+                                * (generations * (7 + 2 * c->workers + look + fence_frames(w))
+                                   + nsignals * (1 + look)))
         world_broken(w, "%llu frames at the head", (unsigned long long)w->result->frames);
     if (w->result->bytes
         > c->nodes * (generations + nsignals) * (1024 + (may_look ? 384 : 128) * c->workers))
@@ -149,6 +150,7 @@ void check_done(struct world *w)
         if (!has_failed_node(w, i))
             check_alive(w, i, "at the end of the job");
     check_load(w);
+    fence_check(w);
 }
 
 void check_end(struct world *w)

@@ -103,6 +103,9 @@ static uint64_t frame_bytes(const struct frame *frame)
     case FRAME_BEAT:
     case FRAME_INTERRUPT:
     case FRAME_BYE:
+    case FRAME_GATHER:
+    case FRAME_GATHERED:
+    case FRAME_WANTED:
     case FRAME_TYPE_COUNT:
         break;
     case FRAME_STACK:
@@ -129,6 +132,8 @@ static void send_down(struct world *w, uint32_t node, const struct frame *frame)
         return;
     struct event ev = {.type = EV_FRAME};
     ev.u.frame.frame = *frame;
+    if (frame->type == FRAME_GATHERED)
+        fence_keep(w, &ev.u.frame.frame.u.gathered);
     world_post(w, node, arrival(w, &n->last_down_ms) - w->now_ms, &ev, HEAP_ANY);
 }
 
@@ -211,6 +216,7 @@ static void apply_prepare(struct world *w, uint32_t node)
     n->generation = node_plan(n->machine)->order.generation;
     n->is_reaped = false;
     struct event ev = {.type = EV_PREPARED};
+    ev.u.prepared.mpi = w->config->is_mpi ? MPI_MODE_PMI : MPI_MODE_NONE;
     if (world_find_fault(w, SIM_REFUSE, node)) {
         const struct cause cause = {.kind = VERDICT_ERROR, .node = node};
         check_cause(w, &cause);
@@ -257,6 +263,13 @@ static void apply_node(struct world *w, uint32_t node, const struct effect *fx)
     case FX_STACKS:
         process_stacks(w, node, fx->u.stacks.may_abort);
         return;
+    case FX_WORLD:
+        fence_begin(w, node, fx->u.world.layout);
+        return;
+    case FX_GATHERED:
+        fence_answer(w, node, &fx->u.gathered);
+        return;
+    case FX_WANTED:
     case FX_NOTE:
     case FX_STORE_GATE:
     case FX_STORE_RESET:
@@ -594,6 +607,7 @@ static void make_world(struct world *w)
     w->setup.options.silence_ms = c->silence_ms;
     w->setup.options.preempt_signal = c->notice;
     w->random = c->seed;
+    fence_init(w);
     w->job_tick_ms = UINT64_MAX;
     w->job = job_new(&w->setup.options, c->nodes, is_local(w) ? 0 : (uint64_t)BEAT_MS);
     struct event boot = {.type = EV_BOOT};
@@ -651,6 +665,7 @@ static void fini_world(struct world *w)
     ssh_fini(w);
     free(w->nodes);
     free(w->causes);
+    fence_fini(w);
     job_free(w->job);
     effects_fini(&w->effects);
     heap_fini(&w->heap);

@@ -8,6 +8,7 @@
 #ifndef MUSTER_TESTS_SIM_SIM_H
 #define MUSTER_TESTS_SIM_SIM_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "launcher/core/verdict.h"
@@ -67,9 +68,10 @@ struct sim_config {
     uint64_t restart_delay_ms, min_uptime_ms;
     uint64_t grace_ms, timeout_ms, run_ms; /* run: how long a worker works */
     uint64_t heartbeat_ms, silence_ms;     /* workers then beat and write each second */
-    const char *notice;                    /* --preempt-signal, NULL = none */
-    bool has_ssh;                          /* agents come by ssh; else by themselves */
-    uint32_t radix;                        /* then: of the tree, 0 = the head starts all */
+    bool is_mpi;
+    const char *notice; /* --preempt-signal, NULL = none */
+    bool has_ssh;       /* agents come by ssh; else by themselves */
+    uint32_t radix;     /* then: of the tree, 0 = the head starts all */
     struct sim_fault faults[SIM_FAULTS_MAX];
     size_t nfaults;
     FILE *trace; /* events and effects as text; NULL = none */

@@ -196,6 +196,28 @@ static int node_lost(struct request *r)
     return rc;
 }
 
+/* MPI: every node passes every fence, also after a restart; one that is lost while others wait
+ * for it leaves nobody behind. */
+static int mpi(struct request *r)
+{
+    static const enum sim_fault_kind kinds[] = {SIM_DIE, SIM_VANISH, SIM_CUT, SIM_CRASH};
+    struct sim_config c = make_config(r, r->seed);
+    c.is_mpi = true;
+    int rc = expect(r, &c, VERDICT_OK, 0);
+    c.max_restarts = 1;
+    c.faults[c.nfaults++] = (struct sim_fault){SIM_EXIT, 0, 0, 0, 30, 7};
+    rc |= expect(r, &c, VERDICT_OK, 0);
+    for (uint64_t at = 0; at < 200; at++) {
+        c = make_config(r, at + 1);
+        c.is_mpi = true;
+        c.max_restarts = at % 2;
+        c.faults[c.nfaults++] =
+            (struct sim_fault){kinds[at % 4], 1 + (uint32_t)at % 3, 0, 0, at, 11};
+        rc |= expect(r, &c, ANY, ANY);
+    }
+    return rc;
+}
+
 /* The user at random moments, once and twice; deaf workers make the second one matter. */
 static int signals(struct request *r)
 {
@@ -468,6 +490,7 @@ static const struct {
     {"restart", restart, 10000, 8, 1},
     {"restarts", restarts, 7, 3, 1},
     {"node-lost", node_lost, 4, 2, 1},
+    {"mpi", mpi, 5, 2, 1},
     {"signals", signals, 4, 2, 1},
     {"time-limit", time_limit, 4, 2, 1},
     {"hang", hang, 0, 4, 1},

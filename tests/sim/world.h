@@ -1,5 +1,6 @@
 /* world.h - the simulator's inside: what nodes, links and processes are. sim.c runs the
- * machines and the network, process.c the processes of a node, check.c holds the invariants.
+ * machines and the network, process.c the processes of a node, fence.c their MPI, check.c holds
+ * the invariants.
  */
 #ifndef MUSTER_TESTS_SIM_WORLD_H
 #define MUSTER_TESTS_SIM_WORLD_H
@@ -34,7 +35,9 @@ struct sim_node {
     uint32_t generation, stop_generation; /* HEAP_ANY = none */
     uint32_t reaped_heard;                /* generation whose REAPED the head got */
     bool is_up, is_dead, is_over, is_lost, is_up_cut, is_down_cut, is_sweeping, is_blocked;
-    bool is_reaped; /* the processes of this generation have been collected */
+    uint32_t fence;   /* how many its ranks have passed in this generation */
+    bool is_in_fence; /* they wait in the next one */
+    bool is_reaped;   /* the processes of this generation have been collected */
 };
 
 struct world {
@@ -50,6 +53,8 @@ struct world {
     struct ssh *ssh; /* NULL = agents come by themselves */
     struct effects effects;
     uint64_t beats;
+    uint32_t *fence_nodes; /* all */
+    char *fence_data;      /* what they give, together */
     /* What went wrong so far, for the verdict to be held against. */
     struct cause {
         enum verdict_kind kind;
@@ -91,6 +96,14 @@ void ssh_take(struct world *w, const struct item *item);
 void ssh_linked(struct world *w, uint32_t node);
 void ssh_dead(struct world *w, uint32_t node, bool is_reset);
 void ssh_fini(struct world *w);
+/* fence.c: an MPI job, all of whose nodes meet in fences, one after the other. */
+void fence_init(struct world *w);
+void fence_fini(struct world *w);
+uint64_t fence_frames(const struct world *w); /* of a node and generation, at most */
+void fence_begin(struct world *w, uint32_t node, const struct mpi_layout *layout);
+void fence_keep(struct world *w, struct gathered *gathered); /* beyond the head's step */
+void fence_answer(struct world *w, uint32_t node, const struct gathered *gathered);
+void fence_check(struct world *w);
 
 /* check.c */
 void check_cause(struct world *w, const struct cause *cause);

@@ -59,6 +59,7 @@ failures() { # flavour
   expect_status 7
   expect_in "$stderr" "rank 1 failed first: exit 7"
   expect_in "$stderr" "it called MPI_Abort with code 7"
+  expect_not_in "$output" ring # it does not return
   run_muster -n 3 "$HELLO" exit 2
   expect_status 3
   expect_in "$stderr" "rank 2 failed first: exit 3"

@@ -48,6 +48,19 @@ batch() { # options of sbatch; the script on standard input
   lab_ps_empty
 }
 
+@test "salloc: an MPI program is one world, without srun's or mpirun's help" {
+  command -v mpicc.openmpi >/dev/null || skip "mpicc.openmpi is not installed"
+  mpicc.openmpi -O -o hello "$SOURCE/examples/mpi/main.c"
+  run "$MUSTER" -n 1 --mpi=pmix true
+  [[ $status -eq 2 ]] && skip "this muster has no PMIx: $output"
+  export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
+  run_slurm salloc -N3 "$MUSTER" run -n 2 ./hello
+  expect_status 0
+  [[ $(grep -c "of 6: sum of ranks 15, ring ok" <<<"$output") -eq 6 ]]
+  slurm idle
+  lab_ps_empty
+}
+
 @test "sbatch: the same in a batch script" {
   facts
   batch -N3 <<W

@@ -62,6 +62,19 @@ in_lab() { # command...
   lab_ps_empty
 }
 
+@test "an MPI program whose agents mpirun starts is one world of muster's" {
+  openmpi
+  command -v mpicc.openmpi >/dev/null || skip "mpicc.openmpi is not installed"
+  mpicc.openmpi -O -o hello "$SOURCE/examples/mpi/main.c"
+  run "$MUSTER" -n 1 --mpi=pmix true
+  [[ $status -eq 2 ]] && skip "this muster has no PMIx: $output"
+  export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
+  lab_muster 1 run --engine mpi --hosts node1,node2,node3 -n 2 ./hello
+  expect_status 0
+  [[ $(grep -c "of 6: sum of ranks 15, ring ok" <<<"$output") -eq 6 ]]
+  lab_ps_empty
+}
+
 @test "the failed worker's status by way of mpirun, in muster's words only" {
   openmpi
   script w <<'W'

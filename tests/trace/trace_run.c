@@ -34,8 +34,7 @@ struct run {
     struct effects effects;
     struct buf out; /* the file as it should be */
 
-    struct order order; /* what the events of this step point to */
-    struct err err[LINES_MAX];
+    struct event_parts parts[LINES_MAX]; /* what the events of this step point to */
     char *lines[LINES_MAX];
     size_t nlines;
 };
@@ -136,10 +135,11 @@ static void step(struct run *r, const char *line)
         fail("too many events in a step, or no machine", line);
     struct event ev;
     struct err e;
-    r->order =
+    struct event_parts *parts = &r->parts[r->nlines];
+    parts->order =
         (struct order){.job_id = "job", .master_addr = "127.0.0.1", .master_port = 29500};
     r->lines[r->nlines] = mem_strdup(line);
-    if (event_parse(r->lines[r->nlines], &ev, &r->order, &r->err[r->nlines], &e) < 0)
+    if (event_parse(r->lines[r->nlines], &ev, parts, &e) < 0)
         fail(e.text, line);
     r->nlines++;
     size_t before = r->effects.len;

@@ -15,10 +15,10 @@ static void die(const char *what, const char *detail)
 static void step(struct job *job, const char *text, struct effects *fx)
 {
     struct event ev;
-    struct order order = {0};
-    struct err inner, e;
+    struct event_parts parts = {0};
+    struct err e;
     char *line = mem_strdup(text);
-    if (event_parse(line, &ev, &order, &inner, &e) < 0)
+    if (event_parse(line, &ev, &parts, &e) < 0)
         die(text, e.text);
     effects_clear(fx);
     job_step(job, &ev, fx);

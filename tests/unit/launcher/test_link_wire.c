@@ -23,13 +23,17 @@ static const struct order order = {
 };
 static const struct err refusal = {ERR_GPU_REQUEST, 13, "no GPU 9 here"};
 
+static const uint32_t nodes[] = {0, 3, 0xfffffffe};
+static const struct mpi_node layout_nodes[] = {{"a", 0, 2}, {"b.c", 2, 0}, {"d", 2, 5}};
+static const struct mpi_layout layout = {layout_nodes, 3, 7};
+
 /* One of each type, in the order of the enum, each with all its fields. */
 static const struct frame frames[] = {
     {FRAME_HELLO, 1, {.hello = {"n1", 0xfffffffe, 5, 6, 77, "10.0.0.1", "10.9.0.1"}}},
     {FRAME_PLAN, 2, {.plan = {&order}}},
-    {FRAME_READY, 3, {{0}}},
+    {FRAME_READY, 3, {.ready = {MPI_MODE_PMI}}},
     {FRAME_REFUSED, 4, {.refused = {&refusal, "n4", 4}}},
-    {FRAME_START, 5, {{0}}},
+    {FRAME_START, 5, {.start = {&layout}}},
     {FRAME_STARTED, 6, {.started = {7, 4242424242}}},
     {FRAME_SIGNAL, 7, {.signal = {64}}},
     {FRAME_STOP, 8, {.stop = {15, 0x123456789abcdef0, true, {10, 20000}}}},
@@ -50,6 +54,9 @@ static const struct frame frames[] = {
      5,
      {.stack = {3, {"spin (train.py:7)", {true, 17}, {true, 900}, "save", "ok"}}}},
     {FRAME_STACKED, 6, {.stacked = {"/logs/stacks-0.txt"}}},
+    {FRAME_GATHER, 7, {.gather = {"job-1/fence", nodes, 3, {true, 12}, {"a\0b=\n", 5}}}},
+    {FRAME_WANTED, 9, {.gather = {"job-1/modex", nodes, 2, {true, 4}, {NULL, 0}}}},
+    {FRAME_GATHERED, 8, {.gathered = {"job-1/fence", true, {"\0", 1}}}},
 };
 
 static void text_of(const struct frame *frame, struct buf *out)
@@ -146,6 +153,67 @@ static void what_texts_do_not_show(void **state)
     assert_null(m.u.frame.u.exited.evidence.error);
     assert_string_equal(m.u.frame.u.exited.evidence.tail, "last\nlines");
     buf_fini(&b);
+}
+
+static void what_mpi_nodes_say(void **state)
+{
+    struct wire_message m;
+    struct buf b;
+    struct err e;
+    (void)state;
+    encode(&frames[FRAME_START], &b);
+    assert_int_equal(link_wire_decode((struct str){b.data, b.len}, &m, &e), 0);
+    const struct mpi_layout *l = m.u.frame.u.start.layout;
+    assert_true(l->nnodes == 3 && l->world_size == 7 && mpi_layout_is_whole(l));
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_string_equal(l->nodes[i].host, layout_nodes[i].host);
+        assert_int_equal(l->nodes[i].first_rank, layout_nodes[i].first_rank);
+        assert_int_equal(l->nodes[i].nranks, layout_nodes[i].nranks);
+    }
+    wire_message_fini(&m);
+    buf_fini(&b);
+    encode(&(struct frame){FRAME_START, 5, {{0}}}, &b);
+    assert_int_equal(link_wire_decode((struct str){b.data, b.len}, &m, &e), 0);
+    assert_null(m.u.frame.u.start.layout);
+    wire_message_fini(&m);
+    buf_fini(&b);
+    encode(&frames[FRAME_GATHER], &b);
+    assert_int_equal(link_wire_decode((struct str){b.data, b.len}, &m, &e), 0);
+    assert_memory_equal(m.u.frame.u.gather.nodes, nodes, sizeof nodes);
+    assert_int_equal(m.u.frame.u.gather.data.n, 5);
+    assert_memory_equal(m.u.frame.u.gather.data.p, "a\0b=\n", 5);
+    wire_message_fini(&m);
+    buf_fini(&b);
+}
+
+static void what_mpi_nodes_do_not_say(void **state)
+{
+    static const uint32_t back[] = {3, 2};
+    static const struct mpi_node many[] = {{"a", 0, INT32_MAX}, {"b", INT32_MAX, 1}};
+    static const struct mpi_layout too_many = {many, 2, INT32_MAX};
+    struct buf b;
+    (void)state;
+    encode(&(struct frame){FRAME_READY, 1, {.ready = {MPI_MODE_AUTO}}}, &b);
+    expect_bad(&b, "ready.mpi");
+    buf_fini(&b);
+    encode(&(struct frame){FRAME_GATHER, 1, {.gather = {"f", back, 2, {false, 0}, {"", 0}}}},
+           &b);
+    expect_bad(&b, "gather");
+    buf_fini(&b);
+    encode(&(struct frame){FRAME_START, 1, {.start = {&too_many}}}, &b);
+    expect_bad(&b, "start.layout");
+    buf_fini(&b);
+    char *data = calloc(1, (15 << 20) + 1);
+    encode(&(struct frame){FRAME_GATHERED, 1, {.gathered = {"f", false, {data, 15 << 20}}}},
+           &b);
+    expect_taken(&b);
+    buf_fini(&b);
+    encode(
+        &(struct frame){FRAME_GATHERED, 1, {.gathered = {"f", false, {data, (15 << 20) + 1}}}},
+        &b);
+    expect_bad(&b, "gathered.data");
+    buf_fini(&b);
+    free(data);
 }
 
 /* Two builds of one version must understand each other. */
@@ -493,6 +561,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_frame_comes_back),
         cmocka_unit_test(what_texts_do_not_show),
+        cmocka_unit_test(what_mpi_nodes_say),
+        cmocka_unit_test(what_mpi_nodes_do_not_say),
         cmocka_unit_test(the_layout_stays),
         cmocka_unit_test(cut_off_or_followed),
         cmocka_unit_test(out_of_range),

@@ -88,7 +88,7 @@ static void an_abort(void **state)
     (void)state;
     int code;
     begin(1);
-    assert_int_equal(ask(1, "cmd=abort exitcode=7\n"), PMI_CLOSE);
+    assert_int_equal(ask(1, "cmd=abort exitcode=7\n"), PMI_END);
     assert_int_equal(pmi_job_state(job, 1, &code), MPI_STATE_ABORTED);
     assert_int_equal(code, 7);
     assert_int_equal(state_of(0), MPI_STATE_OUTSIDE);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "launcher/core/note.h"
+#include "launcher/core/signal_names.h"
 #include "launcher/core/verdict.h"
 #include "launcher/core/event_text.h"
 
@@ -53,14 +54,17 @@ static void texts_come_back(void **state)
         "13 store_ready generation=4",
         "14 output_blocked",
         "18446744073709551615 prepared",
+        "15 prepared mpi=pmix",
+        "16 aborted local_rank=3",
+        "17 gather operation=j/f nodes=0,1,12 data=abc",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char line[128];
         struct event ev;
-        struct order order = {0};
-        struct err inner, e;
+        struct event_parts parts = {0};
+        struct err e;
         strcpy(line, lines[i]);
-        assert_int_equal(event_parse(line, &ev, &order, &inner, &e), 0);
+        assert_int_equal(event_parse(line, &ev, &parts, &e), 0);
         char *text = formatted(&ev);
         assert_string_equal(text, lines[i]);
         free(text);
@@ -72,14 +76,14 @@ static void every_event_and_effect_has_a_name(void **state)
     (void)state;
     for (int type = 0; type < EVENT_TYPE_COUNT; type++) {
         struct event ev = {.type = (enum event_type)type};
-        struct err inner, e;
-        struct order order = {0};
+        struct event_parts parts = {0};
+        struct err e;
         char *text = formatted(&ev);
         char *end = strchr(strchr(text, ' ') + 1, ' ');
         if (end)
             *end = '\0';
         if (type != EV_FRAME)
-            assert_int_equal(event_parse(text, &ev, &order, &inner, &e), 0);
+            assert_int_equal(event_parse(text, &ev, &parts, &e), 0);
         assert_int_equal(ev.type, type);
         free(text);
     }
@@ -117,14 +121,18 @@ static void bad_texts_are_refused(void **state)
         "5 frame x hello 0",
         "5 frame 0 plan 0 order=first",
         "5 frame 0 plan 0 order=fist=1",
+        "5 prepared mpi=slurm",
+        "5 gather nodes=0,a",
+        "5 frame 0 start 0 layout=a",
+        "5 frame 0 start 0 layout=a:x",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char line[128];
         struct event ev;
-        struct order order = {0};
-        struct err inner, e;
+        struct event_parts parts = {0};
+        struct err e;
         strcpy(line, lines[i]);
-        if (event_parse(line, &ev, &order, &inner, &e) == 0)
+        if (event_parse(line, &ev, &parts, &e) == 0)
             fail_msg("'%s' was taken", lines[i]);
         assert_int_equal(e.code, ERR_USAGE);
     }
@@ -135,13 +143,28 @@ static void frames_come_back(void **state)
     (void)state;
     char line[] = "3 frame 2 exited 1 local_rank=4 pid=77 end=exit:3 gpu=- tail=-";
     struct event ev;
-    struct order order = {0};
-    struct err inner, e;
-    assert_int_equal(event_parse(line, &ev, &order, &inner, &e), 0);
+    struct event_parts parts = {0};
+    struct err e;
+    assert_int_equal(event_parse(line, &ev, &parts, &e), 0);
     assert_int_equal(ev.u.frame.node, 2);
     assert_int_equal(ev.u.frame.frame.generation, 1);
     assert_int_equal(ev.u.frame.frame.u.exited.pid, 77);
     assert_null(ev.u.frame.frame.u.exited.gpu);
+}
+
+static void signals_have_one_name(void **state)
+{
+    (void)state;
+    for (int i = 1; i < SIGNAL_NAMES_END; i++)
+        assert_int_equal(signal_number(str_from(signal_name(i))), i);
+    assert_string_equal(signal_name(15), "SIGTERM");
+    assert_string_equal(signal_name(SIGNAL_NAMES_END), "real-time signal");
+    assert_string_equal(signal_name(-1), "real-time signal");
+    assert_int_equal(signal_number(STR_LIT("SIGPOLL")), 29);
+    assert_int_equal(signal_number(STR_LIT("SIG0")), -1);
+    assert_int_equal(signal_number(STR_LIT("TERM")), -1);
+    assert_int_equal(signal_number(STR_LIT("sigterm")), -1);
+    assert_int_equal(signal_number((struct str){NULL, 0}), -1);
 }
 
 static void a_queue_keeps_its_order(void **state)
@@ -249,6 +272,7 @@ int main(void)
         cmocka_unit_test(every_event_and_effect_has_a_name),
         cmocka_unit_test(bad_texts_are_refused),
         cmocka_unit_test(frames_come_back),
+        cmocka_unit_test(signals_have_one_name),
         cmocka_unit_test(a_queue_keeps_its_order),
         cmocka_unit_test(notes_have_words),
         cmocka_unit_test(signals_have_names),

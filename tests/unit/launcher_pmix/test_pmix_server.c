@@ -53,6 +53,17 @@ static int fence(const pmix_proc_t *me)
     return CALL("PMIx_Fence", wait_for *)(&all, 1, &info, 1) == PMIX_SUCCESS ? 0 : 4;
 }
 
+/* What rank 1 of the other node has to tell: nothing will come of it, or an answer. */
+static int get_other(const pmix_proc_t *me)
+{
+    typedef pmix_status_t get(const pmix_proc_t *, const char *, const pmix_info_t *, size_t,
+                              pmix_value_t **);
+    pmix_proc_t other = *me;
+    pmix_value_t *value = NULL;
+    other.rank = 1;
+    return CALL("PMIx_Get", get *)(&other, "test.key", NULL, 0, &value) == PMIX_SUCCESS ? 5 : 0;
+}
+
 static int client(const char *word)
 {
     typedef pmix_status_t init(pmix_proc_t *, pmix_info_t *, size_t);
@@ -68,7 +79,7 @@ static int client(const char *word)
         CALL("PMIx_Abort", abort_all *)(7, "test", NULL, 0);
         return 7;
     }
-    int rc = fence(&me);
+    int rc = strcmp(word, "get") == 0 ? get_other(&me) : fence(&me);
     CALL("PMIx_Finalize", finalize *)(NULL, 0);
     return rc;
 }
@@ -87,19 +98,42 @@ static struct {
     size_t nnodes, ndata;
     uint32_t nodes[2];
     unsigned ncalls;
+    struct maybe_u64 wanted;
+    bool is_wanted_of_us; /* the next fence is a moment to ask about our rank */
 } asked;
 
+static const uint32_t both[] = {0, 1};
+static struct {
+    mpi_gathered *done;
+    void *ctx;
+} kept;
+
 /* As if the other node had given the same. */
-static void gather(void *ctx, const char *operation, const uint32_t *at, size_t nnodes,
-                   const char *data, size_t n, mpi_gathered *done, void *done_ctx)
+static void gather(void *ctx, const struct gather *piece, mpi_gathered *done, void *done_ctx)
 {
     (void)ctx;
     asked.ncalls++;
-    snprintf(asked.operation, sizeof asked.operation, "%s", operation);
-    asked.nnodes = nnodes;
-    asked.ndata = n;
-    memcpy(asked.nodes, at, (nnodes < 2 ? nnodes : 2) * sizeof *at);
-    done(done_ctx, data, n);
+    snprintf(asked.operation, sizeof asked.operation, "%s", piece->operation);
+    asked.nnodes = piece->nnodes;
+    asked.ndata = piece->data.n;
+    asked.wanted = piece->wanted;
+    memcpy(asked.nodes, piece->nodes,
+           (piece->nnodes < 2 ? piece->nnodes : 2) * sizeof *piece->nodes);
+    if (asked.is_wanted_of_us) { /* the fence waits until we have told */
+        const struct gather wanted = {.operation = "muster-test-4/modex/0/1/0",
+                                      .nodes = both,
+                                      .nnodes = 2,
+                                      .wanted = {true, 0}};
+        asked.is_wanted_of_us = false;
+        kept.done = done;
+        kept.ctx = done_ctx;
+        pmix_service.wanted(service, &wanted);
+        return;
+    }
+    done(done_ctx, piece->data.p, piece->data.n);
+    if (kept.done)
+        kept.done(kept.ctx, "", 0);
+    kept.done = NULL;
 }
 
 static void forget(void *ctx)
@@ -187,6 +221,36 @@ static void a_fence_of_two_nodes(void **state)
     assert_true(asked.ndata > 0);
 }
 
+static void what_another_node_has_to_tell(void **state)
+{
+    (void)state;
+    enum mpi_state said;
+    int code;
+    memset(&asked, 0, sizeof asked);
+    assert_int_equal(run_client("muster-test-3", "get", &said, &code), 0);
+    assert_int_equal(said, MPI_STATE_FINALIZED);
+    assert_int_equal(asked.ncalls, 1);
+    assert_string_equal(asked.operation, "muster-test-3/modex/1/0/0");
+    assert_int_equal(asked.nnodes, 2);
+    assert_true(asked.wanted.is_known && asked.wanted.value == 1);
+    assert_int_equal(asked.ndata, 0);
+}
+
+/* While its fence is under way, our rank has committed what it has to tell. */
+static void what_another_node_wants_of_us(void **state)
+{
+    (void)state;
+    enum mpi_state said;
+    int code;
+    memset(&asked, 0, sizeof asked);
+    asked.is_wanted_of_us = true;
+    assert_int_equal(run_client("muster-test-4", "fence", &said, &code), 0);
+    assert_int_equal(asked.ncalls, 2);
+    assert_string_equal(asked.operation, "muster-test-4/modex/0/1/0");
+    assert_false(asked.wanted.is_known);
+    assert_true(asked.ndata > 0);
+}
+
 static void an_abort(void **state)
 {
     (void)state;
@@ -213,6 +277,8 @@ int main(int argc, char **argv)
     self = argv[0];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fence_of_two_nodes),
+        cmocka_unit_test(what_another_node_has_to_tell),
+        cmocka_unit_test(what_another_node_wants_of_us),
         cmocka_unit_test(an_abort),
         cmocka_unit_test(one_that_leaves),
     };
