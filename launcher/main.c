@@ -16,6 +16,7 @@ static const struct {
     const char *help;
 } commands[] = {
     {"run", cmd_run, "start a group of workers (the default when the first word is an option)"},
+    {"check", cmd_check, "does this group of GPUs work, how fast, and if not, what is wrong"},
     {"gpus", cmd_gpus, "which GPUs there are, what CUDA calls them, which rank would get each"},
     {"plan", cmd_plan, "what run would do with the same words: nothing is started"},
     {"torchrun", cmd_torchrun, "the same as run, with torchrun's command line"},

@@ -17,6 +17,7 @@ target_link_libraries(beater PRIVATE muster_flags)
 
 include(${CMAKE_CURRENT_LIST_DIR}/fuzz_target.cmake)
 muster_fuzz_target(link_wire ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_link_wire.c muster_core)
+muster_fuzz_target(check_json ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_check_json.c muster_io)
 
 # muster under valgrind, beside real workers. A sanitizer and valgrind exclude each other.
 if(NOT MUSTER_SANITIZE AND TARGET muster)

@@ -25,7 +25,7 @@ static const char style[] =
     "h3{font-size:1rem;margin:16px 0 4px}p{margin:4px 0}.dim{color:var(--dim)}\n"
     ".verdict{border-left:6px solid;padding:10px 14px;background:var(--card);margin:0 0 12px}\n"
     ".verdict b{font-size:1.15rem}.pass{color:var(--pass)}.warn{color:var(--warn)}"
-    ".fail,.not_judged{color:var(--fail)}.verdict span{color:var(--text)}\n"
+    ".fail,.not_tested{color:var(--fail)}.verdict span{color:var(--text)}\n"
     ".scroll{overflow-x:auto;max-width:100%}\n"
     "table{border-collapse:collapse;font-size:14px;font-variant-numeric:tabular-nums}"
     "th,td{padding:3px 10px 3px 0;text-align:right;white-space:nowrap;"

@@ -87,8 +87,8 @@ static void add_speed(const struct check_row *row, const struct check_limits *l,
 {
     buf_addf(text, "%s of ", row->collective ? row->collective : "a collective");
     check_size_format(row->bytes, text);
-    buf_addf(text, " %s: busbw %.1f GB/s", row->is_in_place ? "in place" : "out of place",
-             row->busbw);
+    buf_addf(text, " %s: busbw %.*f GB/s", row->is_in_place ? "in place" : "out of place",
+             row->busbw < 10 ? 2 : 1, row->busbw);
     if (isfinite(row->ratio))
         buf_addf(text, ", %.0f %% of the expected %.0f", 100 * row->ratio, row->expected);
     if (l->min_busbw > 0 && row->busbw < l->min_busbw)
@@ -108,7 +108,7 @@ static void say_peak(const struct check_result *r, struct buf *text)
     const struct check_row *peak = check_result_peak(r);
     if (!peak)
         return;
-    buf_addf(text, "; peak busbw %.1f GB/s", peak->busbw);
+    buf_addf(text, "; peak busbw %.*f GB/s", peak->busbw < 10 ? 2 : 1, peak->busbw);
     if (isfinite(peak->ratio))
         buf_addf(text, ", %.0f %% of the expected %.0f", 100 * peak->ratio, peak->expected);
 }
@@ -122,6 +122,15 @@ static void conclude(struct check_result *r, enum check_verdict verdict, int sta
     r->verdict_text = mem_strdup(buf_str(text));
 }
 
+/* The worker's first finding says where. */
+static void add_wrong(const struct check_result *r, struct buf *text)
+{
+    buf_addf(text, "WRONG DATA: %llu wrong element%s", (unsigned long long)wrong_elements(r),
+             wrong_elements(r) == 1 ? "" : "s");
+    if (r->errors.n)
+        buf_addf(text, "; %s", r->errors.items[0]);
+}
+
 /* The job ended badly: that is the verdict, whatever was measured before. */
 static void judge_end(struct check_result *r, const struct check_end *end, struct buf *text)
 {
@@ -133,10 +142,7 @@ static void judge_end(struct check_result *r, const struct check_end *end, struc
             i++;
         buf_addf(text, "the preflight found an error: %s", list->items[i].seen);
     } else if (wrong_elements(r)) {
-        buf_addf(text, "WRONG DATA: %llu wrong elements",
-                 (unsigned long long)wrong_elements(r));
-        if (end->text)
-            buf_addf(text, "; %s", end->text);
+        add_wrong(r, text);
     } else {
         buf_adds(text, end->text ? end->text : "the test did not end well");
     }
@@ -148,8 +154,7 @@ static void judge_good_end(struct check_result *r, const struct check_limits *l,
 {
     const struct check_row *failed = worst(r, CHECK_FAIL), *warned = worst(r, CHECK_WARN);
     if (wrong_elements(r)) {
-        buf_addf(text, "WRONG DATA: %llu wrong elements",
-                 (unsigned long long)wrong_elements(r));
+        add_wrong(r, text);
         conclude(r, CHECK_FAIL, CHECK_STATUS_WRONG, text);
         return;
     }
@@ -163,6 +168,8 @@ static void judge_good_end(struct check_result *r, const struct check_limits *l,
     if (warned) {
         buf_adds(text, "slower than it should be: ");
         add_speed(warned, l, text);
+    } else if (r->errors.n) {
+        buf_adds(text, r->errors.items[0]);
     } else if (is_missing_gpus) {
         buf_adds(text, "the GPUs of this machine were not tested: muster-worker has used its "
                        "host backend");
@@ -170,7 +177,7 @@ static void judge_good_end(struct check_result *r, const struct check_limits *l,
         buf_adds(text, is_checked(r) ? "every byte right" : "timed only, not verified");
         say_peak(r, text);
     }
-    bool has_warning = warned || is_missing_gpus || r->pairs.noutliers
+    bool has_warning = warned || r->errors.n || is_missing_gpus || r->pairs.noutliers
                        || finding_list_count(&r->preflight, FINDING_WARNING);
     conclude(r, has_warning ? CHECK_WARN : CHECK_PASS, 0, text);
 }
@@ -226,10 +233,10 @@ void check_judge(struct check_result *r, const struct check_limits *l,
         judge_end(r, end, &text);
     } else if (!r->is_tested || (!r->nrows && !r->pairs.uni.at)) {
         buf_adds(&text, "nothing was tested: the worker left no result");
-        conclude(r, CHECK_FAIL, CHECK_STATUS_UNTESTED, &text);
+        conclude(r, CHECK_NONE, CHECK_STATUS_UNTESTED, &text);
     } else if (r->world_size < 2 && !wrong_elements(r)) {
         buf_adds(&text, "nothing was tested between GPUs: one rank has no peer");
-        conclude(r, CHECK_FAIL, CHECK_STATUS_UNTESTED, &text);
+        conclude(r, CHECK_NONE, CHECK_STATUS_UNTESTED, &text);
     } else {
         judge_good_end(r, l, &text);
     }

@@ -269,8 +269,10 @@ static int pass_on(char *const **args, struct check_options *opt, struct err *e)
                        "%.20s: no such option (see muster check --help); muster-worker's "
                        "letters come after --",
                        word);
+    if (n == 2 && !(*args)[1])
+        return err_set(e, ERR_USAGE, "%.40s needs a value (see muster run --help)", word);
     check_words_add(&opt->args, word);
-    if (n == 2 && (*args)[1])
+    if (n == 2)
         check_words_add(&opt->args, *++*args);
     return 0;
 }

@@ -56,6 +56,14 @@ void check_result_set_ranks(struct check_result *r, size_t n)
         r->ranks[i] = (struct check_rank){.rank = (uint32_t)i, .device = -1, .init_s = -1};
 }
 
+int check_rank_last_phase(const struct check_rank *rank)
+{
+    int last = CHECK_PHASE_COUNT - 1;
+    while (last >= 0 && !rank->reached_ms[last])
+        last--;
+    return last;
+}
+
 struct check_row *check_result_add_row(struct check_result *r, size_t *cap)
 {
     array_grow(r->rows, r->nrows, *cap);

@@ -15,7 +15,7 @@
 
 /* X(id, word): what is said of a row, and of the whole. */
 #define CHECK_VERDICTS(X)                                                                      \
-    X(NONE, "not_judged") /* nothing to hold it against */                                     \
+    X(NONE, "not_tested") /* neither compared nor held against anything */                     \
     X(PASS, "pass")                                                                            \
     X(WARN, "warn")                                                                            \
     X(FAIL, "fail")
@@ -117,6 +117,9 @@ struct check_result {
 /* An empty result; frees everything. */
 void check_result_init(struct check_result *r);
 void check_result_fini(struct check_result *r);
+
+/* The phase that a rank was last seen to reach; -1 = none. */
+int check_rank_last_phase(const struct check_rank *rank);
 
 /* Room for n ranks, rows; zeroed but for what is unknown (NAN, -1). */
 void check_result_set_ranks(struct check_result *r, size_t n);

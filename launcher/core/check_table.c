@@ -51,6 +51,9 @@ static void add_rank(const struct check_rank *k, struct buf *out)
     }
     if (k->init_s >= 0)
         buf_addf(out, "  init %.2f s", k->init_s);
+    else if (check_rank_last_phase(k) >= 0)
+        buf_addf(out, "  last phase %s",
+                 check_phase_name((enum check_phase)check_rank_last_phase(k)));
     buf_addc(out, '\n');
 }
 
@@ -64,10 +67,10 @@ static void add_ranks(const struct check_result *r, struct buf *out)
 
 /* ---- sizes ---- */
 
-static void number(double v, const char *fmt, char text[FIELD])
+static void number(double v, int digits, char text[FIELD])
 {
     if (isfinite(v))
-        snprintf(text, FIELD, fmt[0] == '1' ? "%.1f" : "%.2f", v);
+        snprintf(text, FIELD, "%.*f", digits, v);
     else
         strcpy(text, "n/a");
 }
@@ -82,34 +85,42 @@ static void wrong(const struct check_row *row, char text[FIELD])
 
 static void add_row(const struct check_row *row, struct buf *out)
 {
-    char us[FIELD], algbw[FIELD], busbw[FIELD], ratio[FIELD] = "", bad[FIELD];
+    char us[FIELD], algbw[FIELD], busbw[FIELD], bad[FIELD];
     struct buf size;
     buf_init(&size, 0);
     check_size_format(row->bytes, &size);
-    number(row->mean_us, row->mean_us < 1000 ? "2" : "1", us);
-    number(row->algbw, "2", algbw);
-    number(row->busbw, "2", busbw);
+    number(row->mean_us, row->mean_us < 1000 ? 2 : 1, us);
+    number(row->algbw, 2, algbw);
+    number(row->busbw, 2, busbw);
     wrong(row, bad);
-    if (isfinite(row->ratio))
-        snprintf(ratio, sizeof ratio, "%3.0f %%", 100 * row->ratio);
-    buf_addf(out, "  %-13.16s %-8.12s %-4.6s %6s  %-3s %11s %9s %9s %6s  %6s  %s\n",
+    buf_addf(out, "  %-13.16s %-8.12s %-4.6s %6s  %-3s %11s %9s %9s %6s",
              or_dash(row->collective), or_dash(row->dtype), or_dash(row->op), buf_str(&size),
-             row->is_in_place ? "in" : "out", us, algbw, busbw, bad, ratio,
-             row->verdict == CHECK_WARN || row->verdict == CHECK_FAIL
-                 ? check_verdict_word(row->verdict)
-                 : "");
+             row->is_in_place ? "in" : "out", us, algbw, busbw, bad);
+    if (isfinite(row->ratio))
+        buf_addf(out, "  %4.0f %%", 100 * row->ratio);
+    if (row->verdict == CHECK_WARN || row->verdict == CHECK_FAIL)
+        buf_addf(out, "  %s", check_verdict_word(row->verdict));
+    buf_addc(out, '\n');
     buf_fini(&size);
+}
+
+static bool has_ratio(const struct check_result *r)
+{
+    for (size_t i = 0; i < r->nrows; i++)
+        if (isfinite(r->rows[i].ratio))
+            return true;
+    return false;
 }
 
 static void add_rows(const struct check_result *r, struct buf *out)
 {
     if (!r->nrows)
         return;
-    buf_adds(out,
-             "  collective    type     op     size               time     algbw     busbw  "
-             "wrong      of\n"
-             "                                                   (us)    (GB/s)    (GB/s)  "
-             "       expected\n");
+    buf_addf(out, "  %-13s %-8s %-4s %6s  %-3s %11s %9s %9s %6s%s\n", "collective", "type",
+             "op", "size", "", "time", "algbw", "busbw", "wrong",
+             has_ratio(r) ? "  of what" : "");
+    buf_addf(out, "  %-13s %-8s %-4s %6s  %-3s %11s %9s %9s %6s%s\n", "", "", "", "", "",
+             "(us)", "(GB/s)", "(GB/s)", "", has_ratio(r) ? "  is expected" : "");
     for (size_t i = 0; i < r->nrows; i++)
         add_row(&r->rows[i], out);
 }
@@ -128,7 +139,7 @@ static void add_matrix(const struct check_matrix *m, const char *title, struct b
         buf_addf(out, "  %5zu", a);
         for (size_t b = 0; b < m->n; b++) {
             char text[FIELD];
-            number(check_matrix_at(m, a, b), "1", text);
+            number(check_matrix_at(m, a, b), 1, text);
             buf_addf(out, " %7s", a == b ? "-" : text);
         }
         buf_addc(out, '\n');
@@ -199,13 +210,13 @@ static void add_half(const struct check_row *row, struct buf *out)
 {
     char us[FIELD] = "N/A", algbw[FIELD] = "N/A", busbw[FIELD] = "N/A", bad[FIELD] = "N/A";
     if (row) {
-        number(row->mean_us, "2", us);
-        number(row->algbw, "2", algbw);
-        number(row->busbw, "2", busbw);
+        number(row->mean_us, 2, us);
+        number(row->algbw, 2, algbw);
+        number(row->busbw, 2, busbw);
         if (row->is_checked)
             wrong(row, bad);
     }
-    buf_addf(out, "  %7s %6s %6s %6s", us, algbw, busbw, bad);
+    buf_addf(out, "  %7s  %6s  %6s  %5s", us, algbw, busbw, bad);
 }
 
 void check_nccl_tests(const struct check_result *r, struct buf *out)

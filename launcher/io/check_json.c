@@ -330,7 +330,7 @@ void check_json_write(const struct check_result *r, const char *text, size_t len
     set(root, "notes", texts_json(&r->notes));
     judge_rows(r, json_object_get(root, "results"));
     time_ranks(r, json_object_get(root, "ranks"));
-    char *dump = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    char *dump = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(13));
     buf_adds(out, dump ? dump : "{}");
     buf_addc(out, '\n');
     free(dump);
