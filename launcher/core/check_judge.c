@@ -177,6 +177,8 @@ static void judge_good_end(struct check_result *r, const struct check_limits *l,
         buf_adds(text, is_checked(r) ? "every byte right" : "timed only, not verified");
         say_peak(r, text);
     }
+    if (finding_list_count(&r->preflight, FINDING_WARNING))
+        buf_adds(text, "; the preflight warns");
     bool has_warning = warned || r->errors.n || is_missing_gpus || r->pairs.noutliers
                        || finding_list_count(&r->preflight, FINDING_WARNING);
     conclude(r, has_warning ? CHECK_WARN : CHECK_PASS, 0, text);

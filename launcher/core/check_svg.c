@@ -215,7 +215,7 @@ void check_svg_matrix(const struct check_matrix *m, char *const *labels, const c
 {
     double least = INFINITY, most = -INFINITY;
     for (size_t i = 0; i < m->n * m->n; i++)
-        if (i / m->n != i % m->n && isfinite(m->at[i])) {
+        if (i / m->n != i % m->n && m->at[i] > 0 && isfinite(m->at[i])) {
             least = fmin(least, m->at[i]);
             most = fmax(most, m->at[i]);
         }
@@ -232,10 +232,10 @@ void check_svg_matrix(const struct check_matrix *m, char *const *labels, const c
         buf_adds(out, "</text>\n");
         for (size_t b = 0; b < m->n; b++) {
             double v = check_matrix_at(m, a, b);
-            double share = most > least ? (v - least) / (most - least) : 1;
-            if (a != b && isfinite(v))
-                draw_cell((double)(MARGIN + b * WIDTH), (double)((a + 1) * HEIGHT), v,
-                          is_less_better && most > least ? 1 - share : share, out);
+            double share = is_less_better ? least / v : v / most;
+            if (a != b && v > 0)
+                draw_cell((double)(MARGIN + b * WIDTH), (double)((a + 1) * HEIGHT), v, share,
+                          out);
         }
     }
     buf_adds(out, "</svg>\n");

@@ -21,8 +21,9 @@ struct check_canvas {
 void check_svg_bandwidth(const struct check_result *r, size_t first, size_t end,
                          const struct check_canvas *canvas, struct buf *out);
 
-/* A square of numbers, each in its cell, on a scale that every eye can tell apart (cividis).
- * labels: a name a row; unit: "GB/s". is_less_better: small numbers are the bright ones. */
+/* A square of numbers, each in its cell, on a scale that every eye can tell apart (cividis):
+ * the best is brightest, half as good lies in the middle, so that small differences look small.
+ * labels: a name a row; unit: "GB/s"; is_less_better: of latencies. */
 void check_svg_matrix(const struct check_matrix *m, char *const *labels, const char *unit,
                       bool is_less_better, struct buf *out);
 
