@@ -10,6 +10,8 @@ muster_unit_tests(launcher launcher_driven muster_io muster_core rendezvous_io r
 
 add_executable(escape system/toys/escape.c)
 target_link_libraries(escape PRIVATE muster_flags Threads::Threads)
+add_executable(liar system/toys/liar.c)
+target_link_libraries(liar PRIVATE rendezvous_client)
 add_executable(counter system/toys/counter.c)
 target_link_libraries(counter PRIVATE rendezvous_client)
 add_executable(beater system/toys/beater.c)

@@ -130,6 +130,8 @@ static void on_done(void *ctx, const struct job *job, const struct port *port)
                 c->result.nodes = ranks[i].node + 1;
         }
     }
+    if (!c->result.job_id)
+        c->result.job_id = mem_strdup(c->opt.launch.job_id);
     check_store_trace(port, &c->result);
     check_end_line(job, &c->opt.launch, &c->result, &c->end);
     check_end_evidence(job, &c->result);
@@ -281,8 +283,6 @@ static int check_all(struct check *c)
         bisect(c);
     c->result.started_s = started_s;
     c->result.duration_s = (double)(now_ms() - begin_ms) / 1000;
-    if (!c->result.job_id)
-        c->result.job_id = mem_strdup(c->opt.launch.job_id);
     judge(c);
     show(c);
     check_files_write(&c->opt, &c->result, &c->json);

@@ -221,6 +221,15 @@ static void note_host(struct check_result *r)
                                   "nothing about GPUs");
 }
 
+/* Whether the worker's result holds any figure at all. */
+static bool has_figures(const struct check_result *r)
+{
+    for (size_t i = 0; i < r->nrows; i++)
+        if (isfinite(r->rows[i].mean_us) || isfinite(r->rows[i].busbw))
+            return true;
+    return r->is_tested && r->pairs.uni.at;
+}
+
 void check_judge(struct check_result *r, const struct check_limits *l,
                  const struct check_end *end)
 {
@@ -231,16 +240,20 @@ void check_judge(struct check_result *r, const struct check_limits *l,
     note_host(r);
     note_slowest(r);
     note_outliers(r);
-    if (end->status) {
+    if (end->status && !(end->status == CHECK_STATUS_SLOW && r->is_tested)) {
         judge_end(r, end, &text);
-    } else if (!r->is_tested || (!r->nrows && !r->pairs.uni.at)) {
-        buf_adds(&text, "nothing was tested: the worker left no result");
+    } else if (!r->is_tested || !has_figures(r)) {
+        buf_adds(&text, "nothing was tested: the worker left no figures");
         conclude(r, CHECK_NONE, CHECK_STATUS_UNTESTED, &text);
     } else if (r->world_size < 2 && !wrong_elements(r)) {
         buf_adds(&text, "nothing was tested between GPUs: one rank has no peer");
         conclude(r, CHECK_NONE, CHECK_STATUS_UNTESTED, &text);
     } else {
         judge_good_end(r, l, &text);
+    }
+    if (end->status && !r->status) { /* the worker has a stricter limit */
+        buf_reset(&text);
+        judge_end(r, end, &text);
     }
     buf_fini(&text);
 }

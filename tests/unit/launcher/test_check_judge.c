@@ -94,6 +94,13 @@ static void what_is_no_pass(void **state)
     judged("host", 4, &good, &wanted, CHECK_PASS, 0, "every byte right");
 }
 
+static void rows_without_figures(void **state)
+{
+    (void)state;
+    const struct given nothing = {NULL, 0, 0, (double)NAN, false};
+    judged("nccl", 4, &nothing, &firm, CHECK_NONE, 17, "nothing was tested");
+}
+
 static void how_the_job_ended(void **state)
 {
     (void)state;
@@ -115,6 +122,24 @@ static void how_the_job_ended(void **state)
     check_judge(&r, &firm, &refused);
     assert_int_equal(r.status, 78);
     assert_string_equal(r.verdict_text, "the preflight found an error: 64 MiB free");
+    check_result_fini(&r);
+}
+
+static void the_workers_own_limit(void **state)
+{
+    (void)state;
+    const struct given good = {"all_reduce", BIG, 0, 355, false},
+                       bad = {"all_reduce", BIG, 0, 200, false};
+    const struct check_end slow = {11, "slower than demanded"};
+    struct check_result r = made("nccl", 4, &good);
+    check_judge(&r, &firm, &slow);
+    assert_int_equal(r.status, 11);
+    assert_string_equal(r.verdict_text, "slower than demanded");
+    check_result_fini(&r);
+    r = made("nccl", 4, &bad);
+    check_judge(&r, &firm, &slow);
+    assert_int_equal(r.status, 11);
+    assert_non_null(strstr(r.verdict_text, "54 % of the expected 370"));
     check_result_fini(&r);
 }
 
@@ -164,7 +189,9 @@ int main(void)
         cmocka_unit_test(speed),
         cmocka_unit_test(what_is_no_pass),
         cmocka_unit_test(how_the_job_ended),
+        cmocka_unit_test(rows_without_figures),
         cmocka_unit_test(warnings),
+        cmocka_unit_test(the_workers_own_limit),
         cmocka_unit_test(the_slowest_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
