@@ -4,7 +4,10 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "launcher/core/check_trace.h"
 #include "launcher/core/report.h"
+
+enum { STATUS_PHASE = 12 }; /* of worker/status.h: a rank did not come */
 
 static const char speaker[] = "muster-worker: ";
 
@@ -45,11 +48,16 @@ void check_end_line(const struct job *job, const struct options *opt,
     const struct verdict *v = job_verdict(job);
     struct str words =
         v->kind == VERDICT_WORKER ? check_end_words(v->tail) : (struct str){NULL, 0};
-    if (words.n)
+    bool is_late =
+        v->kind == VERDICT_WORKER && v->end.kind == END_EXIT && v->end.code == STATUS_PHASE;
+    if (words.n) {
         buf_add(line, words.p, words.n);
-    else
-        add_first_line(job, opt, line);
-    if (v->kind == VERDICT_WORKER && !words.n)
+        return;
+    }
+    if (is_late && check_trace_missing(r, line))
+        return; /* the rank that failed first need not be the one that spoke */
+    add_first_line(job, opt, line);
+    if (v->kind == VERDICT_WORKER)
         add_last_phase(v->rank, r, line);
 }
 

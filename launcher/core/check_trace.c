@@ -55,3 +55,48 @@ void check_trace_phase(const char *text, enum check_phase phase, struct check_ra
     if (str_split(&rest, '\n', &line) && str_parse_u64(line, 1, INT64_MAX, &ms) == 0)
         rank->reached_ms[phase] = ms;
 }
+
+static int furthest(const struct check_result *r)
+{
+    int most = -1;
+    for (size_t i = 0; i < r->nranks; i++) {
+        int last = check_rank_last_phase(&r->ranks[i]);
+        most = last > most ? last : most;
+    }
+    return most;
+}
+
+static void add_rank(const struct check_rank *k, struct buf *out)
+{
+    buf_addf(out, "rank %u (host %s, local rank %u", k->rank, k->host ? k->host : "unknown",
+             k->local_rank);
+    if (k->gpu_uuid)
+        buf_addf(out, ", %s", k->gpu_uuid);
+    if (k->pid)
+        buf_addf(out, ", pid %u", k->pid);
+    buf_addc(out, ')');
+}
+
+bool check_trace_missing(const struct check_result *r, struct buf *out)
+{
+    enum { NAMED = 4 };
+    int phase = furthest(r), last = -1;
+    size_t n = 0;
+    for (size_t i = 0; phase >= 0 && i < r->nranks; i++) {
+        const struct check_rank *k = &r->ranks[i];
+        if (k->reached_ms[phase] || ++n > NAMED)
+            continue;
+        buf_adds(out, n > 1 ? ", " : "");
+        add_rank(k, out);
+        last = check_rank_last_phase(k);
+    }
+    if (!n)
+        return false;
+    if (n > NAMED)
+        buf_addf(out, " and %zu more", n - NAMED);
+    buf_addf(out, " %s not reached %s", n == 1 ? "has" : "have",
+             check_phase_name((enum check_phase)phase));
+    if (n == 1 && last >= 0)
+        buf_addf(out, "; last phase %s", check_phase_name((enum check_phase)last));
+    return true;
+}

@@ -91,6 +91,35 @@ static void the_words_of_the_end(void **state)
     check_result_fini(&r);
 }
 
+static void who_is_missing(void **state)
+{
+    (void)state;
+    struct check_result r;
+    struct buf text;
+    check_result_init(&r);
+    check_result_set_ranks(&r, 7);
+    buf_init(&text, 0);
+    assert_false(check_trace_missing(&r, &text)); /* nobody has come anywhere */
+    for (size_t i = 0; i < 7; i++)
+        r.ranks[i].reached_ms[CHECK_PHASE_started] =
+            r.ranks[i].reached_ms[CHECK_PHASE_cuda_ok] = 5;
+    assert_false(check_trace_missing(&r, &text));
+    r.ranks[3].reached_ms[CHECK_PHASE_cuda_ok] = 0;
+    r.ranks[3].host = mem_strdup("b");
+    r.ranks[3].pid = 4711;
+    assert_true(check_trace_missing(&r, &text));
+    assert_string_equal(buf_str(&text),
+                        "rank 3 (host b, local rank 0, pid 4711) has not reached "
+                        "cuda_ok; last phase started");
+    buf_reset(&text);
+    r.ranks[6].reached_ms[CHECK_PHASE_init_enter] = 9;
+    assert_true(check_trace_missing(&r, &text));
+    assert_non_null(strstr(buf_str(&text), "rank 0 (host unknown, local rank 0), rank 1 ("));
+    assert_non_null(strstr(buf_str(&text), " and 2 more have not reached init_enter"));
+    buf_fini(&text);
+    check_result_fini(&r);
+}
+
 static void the_words_of_the_worker(void **state)
 {
     (void)state;
@@ -110,6 +139,7 @@ int main(void)
         cmocka_unit_test(times),
         cmocka_unit_test(the_words_of_the_end),
         cmocka_unit_test(the_words_of_the_worker),
+        cmocka_unit_test(who_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
