@@ -17,7 +17,7 @@
 #include "launcher/core/check_options.h"
 #include "launcher/core/check_table.h"
 #include "launcher/core/node_plan.h"
-#include "launcher/io/ask.h"
+#include "launcher/io/capture.h"
 #include "launcher/io/check_files.h"
 #include "launcher/io/check_json.h"
 #include "launcher/io/check_store.h"
@@ -65,14 +65,16 @@ static int check_worker(const struct check *c, struct err *e)
         return options_has_hosts(&c->opt.launch) ? 0 : -1;
     struct check_words argv = {0};
     struct buf answer;
+    bool is_complete = false;
     int status = 0;
     check_words_add(&argv, c->opt.worker);
     for (size_t i = 0; i < c->opt.test.n; i++)
         check_words_add(&argv, c->opt.test.items[i]);
     check_words_add(&argv, "--version");
     buf_init(&answer, ANSWER_MAX);
-    int rc = ask(path, argv.items, environ, DEADLINE_MS, &answer, &status, e);
-    if (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == err_exit_status(ERR_USAGE)) {
+    int rc =
+        capture(path, argv.items, environ, DEADLINE_MS, &answer, &is_complete, &status, e);
+    if (rc == 0 && is_complete && WIFEXITED(status) && WEXITSTATUS(status) == err_exit_status(ERR_USAGE)) {
         const char *text = buf_str(&answer);
         text += str_starts(str_from(text), speaker) ? sizeof speaker - 1 : 0;
         rc = err_set(e, ERR_USAGE, "%.*s", (int)strcspn(text, "\n"), text);

@@ -54,21 +54,24 @@ static size_t find(const struct expect_facts *all, const struct nvml_pci *pci)
     return i;
 }
 
+/* As NCCL takes it: a far end that cannot be seen, as in many virtual machines, is a switch. */
 static void read_link(const struct nvml *n, struct nvml_handle *h, uint32_t link, size_t at,
                       struct expect_facts *out)
 {
-    int is_active = 0, type = -1;
+    int is_active = 0, type = NVML_LINK_TO_UNKNOWN;
     struct nvml_pci pci;
     if (!n->link_state || n->link_state(h, link, &is_active) != NVML_OK || !is_active)
         return;
     out->gpus[at].links++;
-    if (n->link_type && n->link_type(h, link, &type) == NVML_OK && type == NVML_LINK_TO_SWITCH)
-        out->gpus[at].switch_links++;
-    if (type != NVML_LINK_TO_GPU || !n->link_pci || n->link_pci(h, link, &pci) != NVML_OK)
-        return;
-    size_t other = find(out, &pci);
+    if (n->link_type && n->link_type(h, link, &type) != NVML_OK)
+        type = NVML_LINK_TO_UNKNOWN;
+    size_t other = out->n;
+    if (type != NVML_LINK_TO_SWITCH && n->link_pci && n->link_pci(h, link, &pci) == NVML_OK)
+        other = find(out, &pci);
     if (other < out->n)
         out->to[at * out->n + other]++;
+    else if (type == NVML_LINK_TO_SWITCH || type == NVML_LINK_TO_UNKNOWN)
+        out->gpus[at].switch_links++;
 }
 
 static void read_gpu(const struct nvml *n, struct nvml_handle *h, size_t at,

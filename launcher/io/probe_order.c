@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "launcher/core/ambient.h"
 #include "launcher/core/node_plan.h"
-#include "launcher/io/ask.h"
+#include "launcher/io/capture.h"
 #include "launcher/io/spawn.h"
 
 enum { DEADLINE_MS = 30000, ANSWER_MAX = 1 << 16 };
@@ -77,10 +77,14 @@ static void last_line(const char *answer, struct str *line)
         ;
 }
 
-static int judge(int status, const char *answer, struct inventory *inv, struct err *e)
+static int judge(bool is_complete, int status, const char *answer, struct inventory *inv,
+                 struct err *e)
 {
     struct str line;
     last_line(answer, &line);
+    if (!is_complete)
+        return err_set(e, ERR_UNAVAILABLE, "muster-worker --probe did not end within %d s",
+                       DEADLINE_MS / 1000);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return err_set(e, ERR_UNAVAILABLE, "muster-worker --probe failed: %.*s", STR_ARG(line));
     return probe_order_read(answer, inv, e);
@@ -88,19 +92,18 @@ static int judge(int status, const char *answer, struct inventory *inv, struct e
 
 int probe_order(const struct facts *facts, struct inventory *inv, struct err *e)
 {
+    char *argv[] = {(char *)(uintptr_t) "muster-worker", (char *)(uintptr_t) "--probe", NULL};
     char *path = spawn_find("muster-worker", facts, e);
     if (!path)
         return -1;
-    char *argv[] = {(char *)(uintptr_t) "muster-worker", (char *)(uintptr_t) "--probe", NULL};
-    char **envp = child_environment(facts);
     struct buf answer;
+    bool is_complete;
     int status = 0;
     buf_init(&answer, ANSWER_MAX);
-    int rc = ask(path, argv, envp, DEADLINE_MS, &answer, &status, e);
-    if (rc < 0 && e)
-        e->code = ERR_UNAVAILABLE;
-    else
-        rc = judge(status, buf_str(&answer), inv, e);
+    char **envp = child_environment(facts);
+    int rc = capture(path, argv, envp, DEADLINE_MS, &answer, &is_complete, &status, e);
+    if (rc == 0)
+        rc = judge(is_complete, status, buf_str(&answer), inv, e);
     buf_fini(&answer);
     free(envp);
     free(path);

@@ -82,6 +82,18 @@ static void straight_to_each_other(void **state)
     expect_facts_fini(&f);
 }
 
+static void a_far_end_that_cannot_be_seen(void **state)
+{
+    (void)state;
+    struct expect_facts f;
+    setenv("FAKE_NVML_FAULT",
+           "nvmlDeviceGetNvLinkRemoteDeviceType=3;nvmlDeviceGetNvLinkRemotePciInfo_v2=3", 1);
+    struct expectation e = expected(&f);
+    assert_int_equal(f.gpus[0].switch_links, 18);
+    assert_true(fabs(e.gbs - 370.8) < 0.01 && e.is_firm);
+    expect_facts_fini(&f);
+}
+
 static void what_is_not_answered(void **state)
 {
     (void)state;
@@ -115,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_switch, enter, leave),
         cmocka_unit_test_setup_teardown(straight_to_each_other, enter, leave),
+        cmocka_unit_test_setup_teardown(a_far_end_that_cannot_be_seen, enter, leave),
         cmocka_unit_test_setup_teardown(what_is_not_answered, enter, leave),
         cmocka_unit_test_setup_teardown(no_nvml, enter, leave),
     };
