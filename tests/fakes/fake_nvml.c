@@ -480,44 +480,7 @@ FAKE_EXPORT int nvmlDeviceGetComputeInstanceId(struct nvml_handle *h, uint32_t *
     return rc;
 }
 
-/* ---- topology ---- */
-
-FAKE_EXPORT int nvmlDeviceGetTopologyCommonAncestor(struct nvml_handle *a,
-                                                    struct nvml_handle *b, int *level);
-FAKE_EXPORT int nvmlDeviceGetTopologyCommonAncestor(struct nvml_handle *a,
-                                                    struct nvml_handle *b, int *level)
-{
-    int rc = enter_device(__func__, a);
-    if (rc == 0 && a == b)
-        rc = NVML_NOT_SUPPORTED;
-    if (rc == 0)
-        *level = device_of(a)->numa == device_of(b)->numa ? 40 : 50;
-    return rc;
-}
-
-FAKE_EXPORT int nvmlDeviceGetP2PStatus(struct nvml_handle *a, struct nvml_handle *b, int what,
-                                       int *status);
-FAKE_EXPORT int nvmlDeviceGetP2PStatus(struct nvml_handle *a, struct nvml_handle *b, int what,
-                                       int *status)
-{
-    (void)b;
-    (void)what;
-    int rc = enter_device(__func__, a);
-    if (rc == 0)
-        *status = 0;
-    return rc;
-}
-
-FAKE_EXPORT int nvmlDeviceGetNvLinkState(struct nvml_handle *h, uint32_t link, int *on);
-FAKE_EXPORT int nvmlDeviceGetNvLinkState(struct nvml_handle *h, uint32_t link, int *on)
-{
-    int rc = enter_device(__func__, h);
-    if (rc == 0 && link >= 18)
-        rc = INVALID_ARGUMENT;
-    if (rc == 0)
-        *on = 1;
-    return rc;
-}
+/* ---- links ---- */
 
 /* FAKE_NVLINK=peers: the links of a GPU go to the other GPUs in turn, else all to a switch. */
 static bool has_peers(void)
@@ -565,5 +528,44 @@ FAKE_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(struct nvml_handle *h, uint32_t *w
     int rc = enter_device(__func__, h);
     if (rc == 0)
         *width = 16;
+    return rc;
+}
+
+/* ---- topology ---- */
+
+FAKE_EXPORT int nvmlDeviceGetTopologyCommonAncestor(struct nvml_handle *a,
+                                                    struct nvml_handle *b, int *level);
+FAKE_EXPORT int nvmlDeviceGetTopologyCommonAncestor(struct nvml_handle *a,
+                                                    struct nvml_handle *b, int *level)
+{
+    int rc = enter_device(__func__, a);
+    if (rc == 0 && a == b)
+        rc = NVML_NOT_SUPPORTED;
+    if (rc == 0)
+        *level = device_of(a)->numa == device_of(b)->numa ? 40 : 50;
+    return rc;
+}
+
+FAKE_EXPORT int nvmlDeviceGetP2PStatus(struct nvml_handle *a, struct nvml_handle *b, int what,
+                                       int *status);
+FAKE_EXPORT int nvmlDeviceGetP2PStatus(struct nvml_handle *a, struct nvml_handle *b, int what,
+                                       int *status)
+{
+    (void)b;
+    (void)what;
+    int rc = enter_device(__func__, a);
+    if (rc == 0)
+        *status = 0;
+    return rc;
+}
+
+FAKE_EXPORT int nvmlDeviceGetNvLinkState(struct nvml_handle *h, uint32_t link, int *on);
+FAKE_EXPORT int nvmlDeviceGetNvLinkState(struct nvml_handle *h, uint32_t link, int *on)
+{
+    int rc = enter_device(__func__, h);
+    if (rc == 0 && link >= 18)
+        rc = INVALID_ARGUMENT;
+    if (rc == 0)
+        *on = 1;
     return rc;
 }
