@@ -36,10 +36,11 @@ static const struct check_row *largest(const struct check_result *r)
 
 static enum check_verdict by_ratio(const struct check_row *row, const struct check_limits *l)
 {
-    if (row->ratio >= l->warn_below)
-        return CHECK_PASS;
     bool can_fail = l->expected.is_firm && has_reference(row->collective);
-    return row->ratio < l->fail_below && can_fail ? CHECK_FAIL : CHECK_WARN;
+    if (row->ratio < l->fail_below)
+        return can_fail ? CHECK_FAIL : CHECK_WARN;
+    return row->ratio < l->warn_below && row->bytes >= CHECK_WARNED_BYTES ? CHECK_WARN
+                                                                          : CHECK_PASS;
 }
 
 /* --min-busbw is for the largest size: small ones never reach a bandwidth. */

@@ -123,6 +123,16 @@ static bool is_off(const struct expect_facts *f, size_t *a, size_t *b)
     return false;
 }
 
+/* Of two GPUs the best that was measured; see expect.h. */
+static double attainable(const struct expect_facts *f, double gbs, struct buf *why)
+{
+    static const double pair = 0.93;
+    if (f->n != 2)
+        return gbs;
+    buf_addf(why, ", of which a pair reaches %.0f %%", 100 * pair);
+    return pair * gbs;
+}
+
 /* The one with the fewest links into a switch. */
 static const struct expect_gpu *least_switched(const struct expect_facts *f)
 {
@@ -139,7 +149,7 @@ static struct expectation over_switch(const struct expect_facts *f, struct buf *
     const struct expect_gpu *g = least_switched(f);
     buf_addf(why, "%u NVLinks of %.1f GB/s from each GPU to the NVSwitch", g->switch_links,
              link_gbs(g));
-    return (struct expectation){g->switch_links * link_gbs(g), true};
+    return (struct expectation){attainable(f, g->switch_links * link_gbs(g), why), true};
 }
 
 /* Every pair has links of its own: all of them carry rings. */
@@ -170,7 +180,7 @@ static struct expectation over_mesh(const struct expect_facts *f, struct buf *wh
     double one = link_gbs(&f->gpus[least]);
     buf_addf(why, "%u NVLinks of %.1f GB/s from each GPU to the other%s", n, one,
              f->n == 2 ? "" : "s");
-    return (struct expectation){n * one, f->n == 2};
+    return (struct expectation){attainable(f, n * one, why), f->n == 2};
 }
 
 /* Enough NVLinks for a ring, yet not from each to each: how many rings NCCL finds cannot be

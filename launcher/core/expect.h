@@ -2,7 +2,8 @@
  *
  * The model is NCCL's own (its tables of link speeds, src/graph/topo.h): a large all-reduce
  * runs as a ring, and a ring is as fast as its slowest hop. NVLink SHARP can only be faster, so
- * it is not asked for. GB/s are 1e9 bytes in one direction. Pure.
+ * it is not asked for. Two GPUs reach 93 % of their NVLinks, however large the message
+ * (measured, docs/benchmarks.md). GB/s are 1e9 bytes in one direction. Pure.
  */
 #ifndef MUSTER_LAUNCHER_CORE_EXPECT_H
 #define MUSTER_LAUNCHER_CORE_EXPECT_H
