@@ -6,14 +6,14 @@
 
 #include "launcher/io/nvml_abi.h"
 
-enum { NVML_LINKS_MAX = 18 }; /* NVML_NVLINK_MAX_LINKS */
+enum { NVML_FAR_LINKS = 18 }; /* NVML_NVLINK_MAX_LINKS */
 enum {
-    NVML_LINK_TO_GPU = 0,
-    NVML_LINK_TO_SWITCH = 2,
-    NVML_LINK_TO_UNKNOWN = 255
-};                           /* nvmlIntNvLinkDeviceType_t */
-enum { NVML_P2P_READ = 0 };  /* nvmlGpuP2PCapsIndex_t */
-enum { NVML_P2P_IS_OK = 0 }; /* nvmlGpuP2PStatus_t */
+    NVML_FAR_GPU = 0,
+    NVML_FAR_SWITCH = 2,
+    NVML_FAR_UNKNOWN = 255
+};                          /* nvmlIntNvLinkDeviceType_t */
+enum { NVML_MAY_READ = 0 }; /* nvmlGpuP2PCapsIndex_t */
+enum { NVML_MAY_OK = 0 };   /* nvmlGpuP2PStatus_t */
 
 /* X(name, symbol, arguments): any of them may be missing from an old library. */
 #define NVML_LINK_FUNCTIONS(X)                                                                 \

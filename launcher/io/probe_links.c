@@ -58,19 +58,19 @@ static size_t find(const struct expect_facts *all, const struct nvml_pci *pci)
 static void read_link(const struct nvml *n, struct nvml_handle *h, uint32_t link, size_t at,
                       struct expect_facts *out)
 {
-    int is_active = 0, type = NVML_LINK_TO_UNKNOWN;
+    int is_active = 0, type = NVML_FAR_UNKNOWN;
     struct nvml_pci pci;
     if (!n->link_state || n->link_state(h, link, &is_active) != NVML_OK || !is_active)
         return;
     out->gpus[at].links++;
     if (n->link_type && n->link_type(h, link, &type) != NVML_OK)
-        type = NVML_LINK_TO_UNKNOWN;
+        type = NVML_FAR_UNKNOWN;
     size_t other = out->n;
-    if (type != NVML_LINK_TO_SWITCH && n->link_pci && n->link_pci(h, link, &pci) == NVML_OK)
+    if (type != NVML_FAR_SWITCH && n->link_pci && n->link_pci(h, link, &pci) == NVML_OK)
         other = find(out, &pci);
     if (other < out->n)
         out->to[at * out->n + other]++;
-    else if (type == NVML_LINK_TO_SWITCH || type == NVML_LINK_TO_UNKNOWN)
+    else if (type == NVML_FAR_SWITCH || type == NVML_FAR_UNKNOWN)
         out->gpus[at].switch_links++;
 }
 
@@ -78,7 +78,7 @@ static void read_gpu(const struct nvml *n, struct nvml_handle *h, size_t at,
                      struct expect_facts *out)
 {
     uint32_t v;
-    for (uint32_t link = 0; link < NVML_LINKS_MAX; link++)
+    for (uint32_t link = 0; link < NVML_FAR_LINKS; link++)
         read_link(n, h, link, at, out);
     if (n->pcie_gen && n->pcie_gen(h, &v) == NVML_OK)
         out->gpus[at].pcie_gen = v;
@@ -92,8 +92,8 @@ static void read_p2p(const struct nvml *n, struct nvml_handle *const *handles,
     for (size_t i = 0; n->p2p && i < out->n * out->n; i++) {
         struct nvml_handle *a = handles[i / out->n], *b = handles[i % out->n];
         int status;
-        if (a && b && a != b && n->p2p(a, b, NVML_P2P_READ, &status) == NVML_OK)
-            out->p2p[i] = status == NVML_P2P_IS_OK ? EXPECT_P2P_OK : EXPECT_P2P_NONE;
+        if (a && b && a != b && n->p2p(a, b, NVML_MAY_READ, &status) == NVML_OK)
+            out->p2p[i] = status == NVML_MAY_OK ? EXPECT_P2P_OK : EXPECT_P2P_NONE;
     }
 }
 

@@ -63,6 +63,8 @@ static void speed(void **state)
     const struct given good = {"all_reduce", BIG, 0, 355, false},
                        low = {"all_reduce", BIG, 0, 320, false},
                        bad = {"allreduce", BIG, 0, 290, false},
+                       growing = {"all_reduce", 256 << 20, 0, 310, false},
+                       bad_too = {"all_reduce", 256 << 20, 0, 290, false},
                        small = {"all_reduce", SMALL, 0, 100, false},
                        other = {"alltoall", BIG, 0, 100, false};
     struct check_limits loose = firm, absolute = firm;
@@ -73,6 +75,8 @@ static void speed(void **state)
     judged("nccl", 4, &bad, &firm, CHECK_FAIL, 11, "too slow: allreduce of 1G");
     judged("nccl", 4, &bad, &loose, CHECK_WARN, 0, "slower than it should be");
     judged("nccl", 4, &bad, &absolute, CHECK_PASS, 0, "peak busbw 290");
+    judged("nccl", 4, &growing, &firm, CHECK_PASS, 0, "84 % of the expected 370");
+    judged("nccl", 4, &bad_too, &firm, CHECK_FAIL, 11, "too slow: all_reduce of 256M");
     judged("nccl", 4, &small, &firm, CHECK_PASS, 0, "every byte right");
     judged("nccl", 4, &other, &firm, CHECK_WARN, 0, "slower than it should be: alltoall");
     absolute.min_busbw = 400;
