@@ -72,9 +72,9 @@ static int check_worker(const struct check *c, struct err *e)
         check_words_add(&argv, c->opt.test.items[i]);
     check_words_add(&argv, "--version");
     buf_init(&answer, ANSWER_MAX);
-    int rc =
-        capture(path, argv.items, environ, DEADLINE_MS, &answer, &is_complete, &status, e);
-    if (rc == 0 && is_complete && WIFEXITED(status) && WEXITSTATUS(status) == err_exit_status(ERR_USAGE)) {
+    int rc = capture(path, argv.items, environ, DEADLINE_MS, &answer, &is_complete, &status, e);
+    if (rc == 0 && is_complete && WIFEXITED(status)
+        && WEXITSTATUS(status) == err_exit_status(ERR_USAGE)) {
         const char *text = buf_str(&answer);
         text += str_starts(str_from(text), speaker) ? sizeof speaker - 1 : 0;
         rc = err_set(e, ERR_USAGE, "%.*s", (int)strcspn(text, "\n"), text);
@@ -306,6 +306,7 @@ int cmd_check(char *const *args)
     }
     log_set_level(c.opt.launch.is_verbose ? LOG_DEBUG : LOG_INFO);
     check_result_init(&c.result);
+    c.result.is_verbose = c.opt.launch.is_verbose;
     buf_init(&c.json, 0);
     buf_init(&c.end, 0);
     if (check_files_check(&c.opt, &e) < 0

@@ -133,12 +133,14 @@ static void add_finding(const struct finding *f, struct buf *out)
 
 static void add_findings(const struct check_result *r, struct buf *out)
 {
-    if (!r->preflight.n)
-        return;
-    buf_adds(out, "<h2>Preflight</h2>\n<ul>\n");
-    for (size_t i = 0; i < r->preflight.n; i++)
+    size_t shown = 0;
+    for (size_t i = 0; i < r->preflight.n; i++) {
+        if (!check_result_shows(r, &r->preflight.items[i]))
+            continue;
+        buf_adds(out, shown++ ? "" : "<h2>Preflight</h2>\n<ul>\n");
         add_finding(&r->preflight.items[i], out);
-    buf_adds(out, "</ul>\n");
+    }
+    buf_adds(out, shown ? "</ul>\n" : "");
 }
 
 /* ---- bandwidth ---- */
@@ -340,6 +342,19 @@ static void add_pairs(const struct check_result *r, struct buf *out)
     add_matrix(r, &p->latency, "Latency, us", "us", true, out);
 }
 
+static void add_isolate(const struct check_isolate *s, struct buf *out)
+{
+    if (!s->without)
+        return;
+    buf_addf(out,
+             "<h2>Without one rank</h2>\n<p class=\"dim\">the same all_reduce with all: "
+             "%.2f GB/s</p>\n<ul>\n",
+             s->with_all);
+    for (size_t i = 0; i < s->n; i++)
+        buf_addf(out, "<li>without rank %zu: %.2f GB/s</li>\n", i, s->without[i]);
+    buf_adds(out, "</ul>\n");
+}
+
 /* ---- ranks ---- */
 
 static bool has_times(const struct check_result *r)
@@ -417,6 +432,7 @@ void check_html(const struct check_result *r, struct buf *out)
     add_findings(r, out);
     add_rows(r, out);
     add_pairs(r, out);
+    add_isolate(&r->isolate, out);
     add_ranks(r, out);
     buf_addf(out, "<p class=\"dim\">muster %s</p>\n</body>\n</html>\n", MUSTER_VERSION);
 }

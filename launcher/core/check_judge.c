@@ -96,6 +96,14 @@ static void add_speed(const struct check_row *row, const struct check_limits *l,
         buf_addf(text, ", below the %g demanded", l->min_busbw);
 }
 
+static void add_outlier(const struct check_outlier *o, struct buf *text)
+{
+    if (o->b >= 0)
+        buf_addf(text, "link %d-%d is slow: %.2f of the median", o->a, o->b, o->ratio);
+    else
+        buf_addf(text, "rank %d is slow to all: %.2f of the median", o->a, o->ratio);
+}
+
 static bool is_checked(const struct check_result *r)
 {
     for (size_t i = 0; i < r->nrows; i++)
@@ -174,8 +182,12 @@ static void judge_good_end(struct check_result *r, const struct check_limits *l,
     } else if (is_missing_gpus) {
         buf_adds(text, "the GPUs of this machine were not tested: muster-worker has used its "
                        "host backend");
+    } else if (r->pairs.noutliers) {
+        add_outlier(&r->pairs.outliers[0], text);
     } else {
-        buf_adds(text, is_checked(r) ? "every byte right" : "timed only, not verified");
+        buf_adds(text, !r->nrows       ? "measured, nothing stands out"
+                       : is_checked(r) ? "every byte right"
+                                       : "timed only, not verified");
         say_peak(r, text);
     }
     if (finding_list_count(&r->preflight, FINDING_WARNING))
@@ -188,15 +200,26 @@ static void judge_good_end(struct check_result *r, const struct check_limits *l,
 static void note_outliers(struct check_result *r)
 {
     for (size_t i = 0; i < r->pairs.noutliers; i++) {
-        const struct check_outlier *o = &r->pairs.outliers[i];
         struct buf text;
         buf_init(&text, 0);
-        if (o->b >= 0)
-            buf_addf(&text, "link %d-%d is slow: %.2f of the median", o->a, o->b, o->ratio);
-        else
-            buf_addf(&text, "rank %d is slow to all: %.2f of the median", o->a, o->ratio);
+        add_outlier(&r->pairs.outliers[i], &text);
         check_text_add(&r->notes, buf_str(&text));
         buf_fini(&text);
+    }
+}
+
+/* A rank without which the others are so much faster held them up. */
+static void note_isolated(struct check_result *r)
+{
+    static const double gain = 1.25;
+    const struct check_isolate *s = &r->isolate;
+    for (size_t i = 0; s->without && i < s->n; i++) {
+        if (s->without[i] < gain * s->with_all)
+            continue;
+        char *text = mem_printf("without rank %zu: %.2f GB/s, with it: %.2f", i, s->without[i],
+                                s->with_all);
+        check_text_add(&r->notes, text);
+        free(text);
     }
 }
 
@@ -228,7 +251,7 @@ static bool has_figures(const struct check_result *r)
     for (size_t i = 0; i < r->nrows; i++)
         if (isfinite(r->rows[i].mean_us) || isfinite(r->rows[i].busbw))
             return true;
-    return r->is_tested && r->pairs.uni.at;
+    return r->pairs.uni.at || r->pairs.latency.at || r->isolate.without;
 }
 
 void check_judge(struct check_result *r, const struct check_limits *l,
@@ -239,7 +262,10 @@ void check_judge(struct check_result *r, const struct check_limits *l,
     for (size_t i = 0; i < r->nrows; i++)
         judge_row(&r->rows[i], r, l);
     note_host(r);
-    note_slowest(r);
+    if (!is_host(r)) { /* whose ranks share cores */
+        note_slowest(r);
+        note_isolated(r);
+    }
     note_outliers(r);
     if (end->status && !(end->status == CHECK_STATUS_SLOW && r->is_tested)) {
         judge_end(r, end, &text);

@@ -78,6 +78,11 @@ struct check_row *check_result_add_row(struct check_result *r, size_t *cap)
     return row;
 }
 
+bool check_result_shows(const struct check_result *r, const struct finding *f)
+{
+    return r->is_verbose || f->level == FINDING_ERROR || f->level == FINDING_WARNING;
+}
+
 void check_matrix_set(struct check_matrix *m, size_t n)
 {
     m->at = mem_alloc(n * n, sizeof *m->at);
@@ -128,6 +133,7 @@ void check_result_fini(struct check_result *r)
     ranks_fini(r);
     rows_fini(r);
     pairs_fini(&r->pairs);
+    free(r->isolate.without);
     text_fini(&r->errors);
     text_fini(&r->notes);
     finding_list_fini(&r->preflight);

@@ -85,6 +85,13 @@ struct check_pairs {
     size_t noutliers;
 };
 
+/* The same all_reduce with all ranks, and without each of them; GB/s. */
+struct check_isolate {
+    uint64_t bytes;
+    double with_all, *without; /* owned; n of them; NULL = not measured */
+    size_t n;
+};
+
 struct check_text {
     char **items; /* owned, as each of them */
     size_t n, cap;
@@ -103,9 +110,11 @@ struct check_result {
     struct check_row *rows;
     size_t nrows;
     struct check_pairs pairs;
+    struct check_isolate isolate;
     struct check_text errors; /* what went wrong, a line each */
     struct check_text notes;  /* what a reader of the verdict should know */
     struct finding_list preflight;
+    bool is_verbose;     /* notes of the preflight are shown, too */
     bool is_tested;      /* the worker left a result */
     double expected_gbs; /* busbw of this group; 0 = no expectation */
     char *expected_why;  /* in words; NULL = nothing is known */
@@ -124,6 +133,9 @@ int check_rank_last_phase(const struct check_rank *rank);
 /* Room for n ranks, rows; zeroed but for what is unknown (NAN, -1). */
 void check_result_set_ranks(struct check_result *r, size_t n);
 struct check_row *check_result_add_row(struct check_result *r, size_t *cap);
+
+/* Whether a finding of the preflight is for people who have not asked for all. */
+bool check_result_shows(const struct check_result *r, const struct finding *f);
 
 /* n x n numbers, all NAN. */
 void check_matrix_set(struct check_matrix *m, size_t n);

@@ -119,8 +119,8 @@ static void add_rows(const struct check_result *r, struct buf *out)
     buf_addf(out, "  %-13s %-8s %-4s %6s  %-3s %11s %9s %9s %6s%s\n", "collective", "type",
              "op", "size", "", "time", "algbw", "busbw", "wrong",
              has_ratio(r) ? "  of what" : "");
-    buf_addf(out, "  %-13s %-8s %-4s %6s  %-3s %11s %9s %9s %6s%s\n", "", "", "", "", "",
-             "(us)", "(GB/s)", "(GB/s)", "", has_ratio(r) ? "  is expected" : "");
+    buf_addf(out, "  %-13s %-8s %-4s %6s  %-3s %11s %9s %9s%s\n", "", "", "", "", "", "(us)",
+             "(GB/s)", "(GB/s)", has_ratio(r) ? "         is expected" : "");
     for (size_t i = 0; i < r->nrows; i++)
         add_row(&r->rows[i], out);
 }
@@ -144,6 +144,13 @@ static void add_matrix(const struct check_matrix *m, const char *title, struct b
         }
         buf_addc(out, '\n');
     }
+}
+
+static void add_isolate(const struct check_isolate *s, struct buf *out)
+{
+    for (size_t i = 0; s->without && i < s->n; i++)
+        buf_addf(out, "  without rank %zu: %.2f GB/s, with all: %.2f\n", i, s->without[i],
+                 s->with_all);
 }
 
 /* ---- the rest ---- */
@@ -185,10 +192,12 @@ void check_table(const struct check_result *r, struct buf *out)
         add_job(r, out);
     add_ranks(r, out);
     for (size_t i = 0; i < r->preflight.n; i++)
-        finding_format(&r->preflight.items[i], out);
+        if (check_result_shows(r, &r->preflight.items[i]))
+            finding_format(&r->preflight.items[i], out);
     add_rows(r, out);
     add_matrix(&r->pairs.uni, "one way from row to column, GB/s", out);
     add_matrix(&r->pairs.latency, "latency, us", out);
+    add_isolate(&r->isolate, out);
     add_expected(r, out);
     add_list(&r->notes, out);
     add_list(&r->errors, out);

@@ -148,6 +148,21 @@ static void read_pairs(const json_t *root, struct check_pairs *p)
     }
 }
 
+static void read_isolate(const json_t *root, struct check_isolate *s)
+{
+    const json_t *o = json_object_get(root, "isolate"), *list = json_object_get(o, "without");
+    size_t n = json_array_size(list);
+    if (!n || n > MATRIX_MAX)
+        return;
+    s->bytes = count_of(o, "bytes", INT64_MAX);
+    s->with_all = or_zero(number_of(o, "with_all"));
+    s->without = mem_alloc(n, sizeof *s->without);
+    for (s->n = 0; s->n < n; s->n++) {
+        const json_t *v = json_array_get(list, s->n);
+        s->without[s->n] = json_is_number(v) ? json_number_value(v) : 0;
+    }
+}
+
 static void read_texts(const json_t *list, struct check_text *out)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -199,6 +214,7 @@ int check_json_read(const char *text, size_t len, struct check_result *r, struct
     read_ranks(root, r);
     read_rows(root, r);
     read_pairs(root, &r->pairs);
+    read_isolate(root, &r->isolate);
     read_texts(json_object_get(root, "errors"), &r->errors);
     r->is_tested = true;
     json_decref(root);

@@ -129,6 +129,24 @@ static void how_the_job_ended(void **state)
     check_result_fini(&r);
 }
 
+static void without_one_rank(void **state)
+{
+    (void)state;
+    const struct given nothing = {NULL, 0, 0, (double)NAN, false};
+    const struct check_end well = {0};
+    struct check_result r = made("nccl", 3, &nothing);
+    r.isolate.with_all = 120;
+    r.isolate.n = 3;
+    r.isolate.without = mem_alloc(3, sizeof(double));
+    r.isolate.without[0] = r.isolate.without[1] = 121;
+    r.isolate.without[2] = 362;
+    check_judge(&r, &firm, &well);
+    assert_int_equal(r.verdict, CHECK_PASS);
+    assert_int_equal(r.notes.n, 1);
+    assert_string_equal(r.notes.items[0], "without rank 2: 362.00 GB/s, with it: 120.00");
+    check_result_fini(&r);
+}
+
 static void the_workers_own_limit(void **state)
 {
     (void)state;
@@ -166,6 +184,7 @@ static void warnings(void **state)
     r.pairs.noutliers = 2;
     check_judge(&r, &firm, &well);
     assert_int_equal(r.verdict, CHECK_WARN);
+    assert_string_equal(r.verdict_text, "link 2-3 is slow: 0.36 of the median");
     assert_string_equal(r.notes.items[0], "link 2-3 is slow: 0.36 of the median");
     assert_string_equal(r.notes.items[1], "rank 1 is slow to all: 0.70 of the median");
     check_result_fini(&r);
@@ -196,6 +215,7 @@ int main(void)
         cmocka_unit_test(rows_without_figures),
         cmocka_unit_test(warnings),
         cmocka_unit_test(the_workers_own_limit),
+        cmocka_unit_test(without_one_rank),
         cmocka_unit_test(the_slowest_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
