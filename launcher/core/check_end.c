@@ -50,12 +50,17 @@ void check_end_line(const struct job *job, const struct options *opt,
         v->kind == VERDICT_WORKER ? check_end_words(v->tail) : (struct str){NULL, 0};
     bool is_late =
         v->kind == VERDICT_WORKER && v->end.kind == END_EXIT && v->end.code == STATUS_PHASE;
-    if (words.n) {
+    struct buf missing;
+    buf_init(&missing, 0);
+    size_t nmissing = is_late ? check_trace_missing(r, &missing) : 0;
+    /* The rank that failed first need not be the one that spoke, nor its last line all. */
+    if (nmissing > 1 || (nmissing && !words.n))
+        buf_add(line, missing.data, missing.len);
+    else
         buf_add(line, words.p, words.n);
+    buf_fini(&missing);
+    if (line->len)
         return;
-    }
-    if (is_late && check_trace_missing(r, line))
-        return; /* the rank that failed first need not be the one that spoke */
     add_first_line(job, opt, line);
     if (v->kind == VERDICT_WORKER)
         add_last_phase(v->rank, r, line);

@@ -77,7 +77,7 @@ static void add_rank(const struct check_rank *k, struct buf *out)
     buf_addc(out, ')');
 }
 
-bool check_trace_missing(const struct check_result *r, struct buf *out)
+size_t check_trace_missing(const struct check_result *r, struct buf *out)
 {
     enum { NAMED = 4 };
     int phase = furthest(r), last = -1;
@@ -91,12 +91,12 @@ bool check_trace_missing(const struct check_result *r, struct buf *out)
         last = check_rank_last_phase(k);
     }
     if (!n)
-        return false;
+        return 0;
     if (n > NAMED)
         buf_addf(out, " and %zu more", n - NAMED);
     buf_addf(out, " %s not reached %s", n == 1 ? "has" : "have",
              check_phase_name((enum check_phase)phase));
     if (n == 1 && last >= 0)
         buf_addf(out, "; last phase %s", check_phase_name((enum check_phase)last));
-    return true;
+    return n;
 }

@@ -21,7 +21,7 @@ void check_trace_phase(const char *text, enum check_phase phase, struct check_ra
 
 /* Appends who holds the others up: the ranks that have not reached the last phase that some
  * rank has, as in "rank 1 (host b, local rank 1, pid 4711) has not reached cuda_ok; last phase
- * started". False, and nothing, if all have come as far. */
-bool check_trace_missing(const struct check_result *r, struct buf *out);
+ * started". How many there are; 0, and nothing, if all have come as far. */
+size_t check_trace_missing(const struct check_result *r, struct buf *out);
 
 #endif
