@@ -134,10 +134,11 @@ static void conclude(struct check_result *r, enum check_verdict verdict, int sta
 /* The worker's first finding says where. */
 static void add_wrong(const struct check_result *r, struct buf *text)
 {
-    buf_addf(text, "WRONG DATA: %llu wrong element%s", (unsigned long long)wrong_elements(r),
-             wrong_elements(r) == 1 ? "" : "s");
     if (r->errors.n)
-        buf_addf(text, "; %s", r->errors.items[0]);
+        buf_addf(text, "WRONG DATA: %s", r->errors.items[0]);
+    else
+        buf_addf(text, "WRONG DATA: %llu wrong element%s",
+                 (unsigned long long)wrong_elements(r), wrong_elements(r) == 1 ? "" : "s");
 }
 
 /* The job ended badly: that is the verdict, whatever was measured before. */

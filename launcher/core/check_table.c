@@ -155,9 +155,12 @@ static void add_isolate(const struct check_isolate *s, struct buf *out)
 
 /* ---- the rest ---- */
 
-static void add_list(const struct check_text *list, struct buf *out)
+/* But what the verdict says anyway. */
+static void add_list(const struct check_text *list, const char *verdict, struct buf *out)
 {
     for (size_t i = 0; i < list->n; i++) {
+        if (verdict && strstr(verdict, list->items[i]))
+            continue;
         buf_adds(out, "  ");
         add_plain(out, list->items[i]);
         buf_addc(out, '\n');
@@ -199,8 +202,8 @@ void check_table(const struct check_result *r, struct buf *out)
     add_matrix(&r->pairs.latency, "latency, us", out);
     add_isolate(&r->isolate, out);
     add_expected(r, out);
-    add_list(&r->notes, out);
-    add_list(&r->errors, out);
+    add_list(&r->notes, r->verdict_text, out);
+    add_list(&r->errors, r->verdict_text, out);
     check_table_verdict(r, out);
 }
 
