@@ -21,7 +21,7 @@ teardown() {
 }
 
 HOSTS=node1:1,node2:1,node3:1
-PAIRS=(--test allreduce,pairs --sizes 8,64K --iters 2)
+PAIRS=(--test "allreduce,pairs" --sizes "8,64K" --iters 2)
 
 json_holds() { # expression
   python3 -c 'import json, sys; c = json.load(open("c.json")); sys.exit(0 if eval(sys.argv[1]) else "not so: " + sys.argv[1])' "$1"

@@ -5,7 +5,7 @@ load helpers
 load launcher
 
 # A small test: what is measured does not matter here.
-SMALL=(--sizes 8,64K --iters 2)
+SMALL=(--sizes "8,64K" --iters 2)
 
 # Lines of Python on the JSON object c, in the file.
 json_holds() { # file expression
