@@ -102,7 +102,8 @@ static void say_first_line(const struct check *c)
     if (wanted && strcmp(wanted, "host") == 0)
         log_info("check", "host backend, as asked for: no GPU is tested");
     else if (!c->has_gpus && c->opt.launch.nproc && !options_has_hosts(&c->opt.launch))
-        log_info("check", "no GPU here: muster-worker tests on its host backend, in memory");
+        log_info("check",
+                 "no GPU here: without one muster-worker tests on its host backend, in memory");
     const char *library = getenv("MUSTER_NVML_PATH");
     if (library && *library)
         log_info("check", "MUSTER_NVML_PATH=%s", library);

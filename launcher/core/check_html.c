@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "launcher/core/check_places.h"
 #include "launcher/core/check_svg.h"
 #include "launcher/core/junit.h"
 
@@ -246,70 +246,16 @@ static void add_rows(const struct check_result *r, struct buf *out)
 
 /* ---- pairs ---- */
 
-/* Ranks, or where there are too many of them their hosts. */
-struct places {
-    char **names;  /* owned */
-    size_t *group; /* of each rank */
-    size_t n;
-};
-
-static void places_fini(struct places *p)
-{
-    for (size_t i = 0; i < p->n; i++)
-        free(p->names[i]);
-    free(p->names);
-    free(p->group);
-}
-
-static size_t place_of(struct places *p, const char *name)
-{
-    size_t i = 0;
-    while (i < p->n && strcmp(p->names[i], name) != 0)
-        i++;
-    if (i == p->n)
-        p->names[p->n++] = mem_strdup(name);
-    return i;
-}
-
-static void find_places(const struct check_result *r, size_t n, struct places *p)
-{
-    *p = (struct places){.names = mem_alloc(n, sizeof *p->names),
-                         .group = mem_alloc(n, sizeof *p->group)};
-    for (size_t i = 0; i < n; i++) {
-        const char *host = i < r->nranks ? r->ranks[i].host : NULL;
-        char *name = n <= MATRIX_SHOWN ? mem_printf("%zu", i) : mem_strdup(host ? host : "?");
-        p->group[i] = place_of(p, name);
-        free(name);
-    }
-}
-
-/* The mean of what is known between two places; pairs within one are left out. */
-static void group_matrix(const struct check_matrix *m, const struct places *p,
-                         struct check_matrix *out)
-{
-    size_t *count = mem_alloc(p->n * p->n, sizeof *count);
-    check_matrix_set(out, p->n);
-    for (size_t i = 0; i < m->n * m->n; i++) {
-        size_t cell = p->group[i / m->n] * p->n + p->group[i % m->n];
-        if (i / m->n == i % m->n || !isfinite(m->at[i]))
-            continue;
-        double sum = count[cell] ? out->at[cell] * (double)count[cell] : 0;
-        out->at[cell] = (sum + m->at[i]) / (double)(count[cell] + 1);
-        count[cell]++;
-    }
-    free(count);
-}
-
 static void add_matrix(const struct check_result *r, const struct check_matrix *m,
                        const char *title, const char *unit, bool is_less_better,
                        struct buf *out)
 {
-    struct places p;
+    struct check_places p;
     struct check_matrix grouped;
     if (!m->at)
         return;
     buf_addf(out, "<h3>%s</h3>\n", title);
-    find_places(r, m->n, &p);
+    check_places_find(r, m->n, MATRIX_SHOWN, &p);
     if (p.n > MATRIX_SHOWN) {
         buf_addf(out, "<p>%zu hosts: too many for a picture; the JSON has all numbers.</p>\n",
                  p.n);
@@ -317,13 +263,13 @@ static void add_matrix(const struct check_result *r, const struct check_matrix *
         if (p.n < m->n)
             buf_addf(out, "<p class=\"dim\">means of hosts, since there are %zu ranks</p>\n",
                      m->n);
-        group_matrix(m, &p, &grouped);
+        check_places_mean(m, &p, &grouped);
         open_scroll(title, out);
         check_svg_matrix(&grouped, p.names, unit, is_less_better, out);
         buf_adds(out, "</div>\n");
         free(grouped.at);
     }
-    places_fini(&p);
+    check_places_fini(&p);
 }
 
 static void add_pairs(const struct check_result *r, struct buf *out)

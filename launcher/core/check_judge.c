@@ -25,13 +25,17 @@ static bool is_host(const struct check_result *r)
 
 /* ---- a row ---- */
 
-static const struct check_row *largest(const struct check_result *r)
+/* The small sizes of a collective never reach a bandwidth. */
+static bool is_largest(const struct check_row *row, const struct check_result *r)
 {
-    const struct check_row *row = NULL;
-    for (size_t i = 0; i < r->nrows; i++)
-        if (!row || r->rows[i].bytes > row->bytes)
-            row = &r->rows[i];
-    return row;
+    for (size_t i = 0; i < r->nrows; i++) {
+        const struct check_row *other = &r->rows[i];
+        bool is_same = row->collective && other->collective
+                       && strcmp(row->collective, other->collective) == 0;
+        if (is_same && other->bytes > row->bytes)
+            return false;
+    }
+    return true;
 }
 
 static enum check_verdict by_ratio(const struct check_row *row, const struct check_limits *l)
@@ -43,7 +47,6 @@ static enum check_verdict by_ratio(const struct check_row *row, const struct che
                                                                           : CHECK_PASS;
 }
 
-/* --min-busbw is for the largest size: small ones never reach a bandwidth. */
 static void judge_row(struct check_row *row, const struct check_result *r,
                       const struct check_limits *l)
 {
@@ -55,7 +58,7 @@ static void judge_row(struct check_row *row, const struct check_result *r,
     }
     if (row->is_checked && row->wrong)
         row->verdict = CHECK_FAIL;
-    else if (is_measured && l->min_busbw > 0 && row->bytes == largest(r)->bytes)
+    else if (is_measured && l->min_busbw > 0 && is_largest(row, r))
         row->verdict = row->busbw < l->min_busbw ? CHECK_FAIL : CHECK_PASS;
     else if (isfinite(row->ratio))
         row->verdict = by_ratio(row, l);
