@@ -536,6 +536,16 @@ void port_counts(const struct port *p, struct port_counts *out)
     };
 }
 
+bool port_store_value(const struct port *p, const char *key, struct buf *out)
+{
+    char text[STORE_NUMBER_MAX];
+    struct str value;
+    if (!store_find(store_server_store(p->server), str_from(key), text, &value))
+        return false;
+    buf_add(out, value.p, value.n);
+    return true;
+}
+
 void port_each_wait(const struct port *p, bool (*fn)(void *ctx, const struct server_wait *w),
                     void *ctx)
 {

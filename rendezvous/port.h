@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "rendezvous/server_note.h"
@@ -76,6 +77,9 @@ struct port_counts {
 };
 
 void port_counts(const struct port *p, struct port_counts *out);
+
+/* The value of a key in this generation's store, appended to out; false: there is none. */
+bool port_store_value(const struct port *p, const char *key, struct buf *out);
 
 /* Calls fn for each pending wait of this generation, oldest first, until it returns false. */
 void port_each_wait(const struct port *p, bool (*fn)(void *ctx, const struct server_wait *w),

@@ -549,6 +549,18 @@ size_t store_bytes(const struct store *s)
     return s->table.bytes + s->wait_bytes;
 }
 
+static_assert((int)STORE_NUMBER_MAX == (int)ENTRY_NUMBER_MAX, "one size of numbers as text");
+
+bool store_find(const struct store *s, struct str key, char text[STORE_NUMBER_MAX],
+                struct str *value)
+{
+    const struct entry *e = table_find(&s->table, key);
+    if (!e || e->kind == ENTRY_ABSENT)
+        return false;
+    *value = entry_value(e, text);
+    return true;
+}
+
 size_t store_joined(const struct store *s)
 {
     return s->joined;

@@ -21,6 +21,7 @@ struct store;
 enum {
     STORE_WAKE_SLICE = 1024, /* waiters woken by one step or turn */
     STORE_COPY_MAX = 256,    /* values up to this size are copied into replies */
+    STORE_NUMBER_MAX = 24,   /* bytes of a number as text */
 };
 
 /* One place in the list of a key's waiters. Private. */
@@ -106,6 +107,11 @@ bool store_has_ready(const struct store *s);
 /* How many keys there are, and the bytes of all entries and pending waits. */
 size_t store_keys(const struct store *s);
 size_t store_bytes(const struct store *s);
+
+/* The value of a key as GET would answer it, in *value; text holds a number's. False: there is
+ * none. Valid until the next step. */
+bool store_find(const struct store *s, struct str key, char text[STORE_NUMBER_MAX],
+                struct str *value);
 
 /* Connections that did ADD init/: the ranks that have arrived. */
 size_t store_joined(const struct store *s);

@@ -37,6 +37,7 @@ test_packages() {
   echo libcmocka-dev libhwloc-dev bats python3 python3-venv git procps iproute2 tmux openssh-client util-linux
   ((quick)) || echo clang clang-format-14 clang-tidy-14 shellcheck cppcheck codespell binutils
   ((quick)) || echo libclang-rt-14-dev llvm-14
+  ((quick)) || echo chromium
   echo python3-torch strace gdb valgrind
   echo zsh fish bash-completion dpkg-dev
   ((quick)) || echo mandoc lintian

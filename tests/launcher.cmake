@@ -15,6 +15,8 @@ add_executable(agent_load tools/agent_load.c)
 target_link_libraries(agent_load PRIVATE muster_core rendezvous_io dep_uv)
 add_executable(ssh_stand_in tools/ssh_stand_in.c)
 target_link_libraries(ssh_stand_in PRIVATE muster_flags)
+add_executable(liar system/toys/liar.c)
+target_link_libraries(liar PRIVATE rendezvous_client)
 add_executable(counter system/toys/counter.c)
 target_link_libraries(counter PRIVATE rendezvous_client)
 add_executable(beater system/toys/beater.c)
@@ -22,6 +24,7 @@ target_link_libraries(beater PRIVATE muster_flags)
 
 include(${CMAKE_CURRENT_LIST_DIR}/fuzz_target.cmake)
 muster_fuzz_target(link_wire ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_link_wire.c muster_core)
+muster_fuzz_target(check_json ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_check_json.c muster_io)
 
 # muster under valgrind, beside real workers. A sanitizer and valgrind exclude each other.
 if(NOT MUSTER_SANITIZE AND TARGET muster)

@@ -9,6 +9,7 @@
 #include "launcher/core/options.h"
 
 int cmd_run(char *const *args);
+int cmd_check(char *const *args);
 int cmd_plan(char *const *args);
 int cmd_agent(char *const *args);
 int cmd_gpus(char *const *args);

@@ -102,8 +102,8 @@ static bool may_host(const struct options *opt, const struct place *p)
 
 int meet(const struct options *opt, const struct facts *facts,
          int (*as_head)(const struct options *opt, const struct facts *facts,
-                        const struct head_net *net, int *status, struct err *e),
-         int *status, struct err *e)
+                        const struct head_net *net, struct outcome *out, struct err *e),
+         struct outcome *out, struct err *e)
 {
     struct place p = {.mine = NULL};
     if (find_place(opt, &p, e) < 0 || find_told(opt, &p, e) < 0)
@@ -119,7 +119,7 @@ int meet(const struct options *opt, const struct facts *facts,
                                      .port = p.endpoint.port,
                                      .key = key,
                                      .nnodes = opt->nnodes_max};
-        rc = as_head(opt, facts, &net, status, e);
+        rc = as_head(opt, facts, &net, out, e);
         /* else another node on this machine is */
         is_head = rc == 0 || e->sys != EADDRINUSE || opt->is_host == IS_HOST_YES;
     }
@@ -130,7 +130,7 @@ int meet(const struct options *opt, const struct facts *facts,
                                     .key = key,
                                     .heads = p.found,
                                     .nheads = p.n};
-        *status = driver_agent_run(&agent);
+        out->status = driver_agent_run(&agent);
         rc = 0;
     }
     link_key_free(key);

@@ -39,10 +39,10 @@ static int plan_job(const struct options *opt, const struct facts *facts, struct
 {
     struct answer answer = {opt, facts, {0}};
     buf_init(&answer.text, 0);
-    const struct plan_sink sink = {&answer, on_plan};
+    const struct head_sink sink = {&answer, on_plan, NULL};
     struct job *job = job_new(opt, 1, 0);
     int status;
-    if (driver_head_plan(job, opt, facts, NULL, &sink, e) < 0) {
+    if (driver_head_run(job, opt, facts, NULL, &sink, e) < 0) {
         status = cmd_fail(e);
     } else {
         struct buf report;

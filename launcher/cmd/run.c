@@ -12,6 +12,7 @@
 #include "launcher/cmd/cmd.h"
 #include "launcher/cmd/engines.h"
 #include "launcher/cmd/meet.h"
+#include "launcher/cmd/outcome.h"
 #include "launcher/core/junit.h"
 #include "launcher/core/node_plan.h"
 #include "launcher/core/report.h"
@@ -74,14 +75,15 @@ int cmd_fail_early(const struct options *opt, const struct err *e)
     return cmd_fail(e);
 }
 
-/* *status: how the job ended. -1: nothing was started. */
+/* -1: nothing was started. */
 static int run_job(const struct options *opt, const struct facts *facts,
-                   const struct head_net *net, int *status, struct err *e)
+                   const struct head_net *net, struct outcome *out, struct err *e)
 {
     struct job *job = job_new(opt, net ? net->nnodes : 1, net ? opt->beat_ms : 0);
     struct report_end end = {.opt = opt, .job = job, .started_unix_ms = unix_ms()};
+    const struct head_sink sink = {.ctx = out->ctx, .on_done = out->on_done};
     uint64_t begin_ms = now_ms();
-    if (driver_head_run(job, opt, facts, net, e) < 0) {
+    if (driver_head_run(job, opt, facts, net, &sink, e) < 0) {
         job_free(job);
         return -1;
     }
@@ -94,7 +96,7 @@ static int run_job(const struct options *opt, const struct facts *facts,
     end.duration_ms = now_ms() - begin_ms;
     write_reports(&end);
     job_free(job);
-    *status = end.status;
+    out->status = end.status;
     return 0;
 }
 
@@ -106,14 +108,15 @@ static void say_lines(const struct buf *text)
 
 /* On the hosts of a list. */
 static int spread_out(struct options *opt, const struct engine_found *found,
-                      const struct facts *facts, char *const *args, int *status, struct err *e)
+                      const struct facts *facts, char *const *args, struct outcome *out,
+                      struct err *e)
 {
     struct buf text;
     buf_init(&text, 0);
     struct spread *spread = spread_new(opt, found, args, &text, e);
     if (text.len) { /* the whole message, with the place */
         say_lines(&text);
-        *status = err_exit_status(e->code);
+        out->status = err_exit_status(e->code);
     }
     int rc = spread || text.len ? 0 : -1;
     buf_fini(&text);
@@ -126,23 +129,24 @@ static int spread_out(struct options *opt, const struct engine_found *found,
                                  .nnodes = spread_nodes(spread),
                                  .port = opt->master_port,
                                  .spread = spread};
-    rc = run_job(opt, facts, &net, status, e);
+    rc = run_job(opt, facts, &net, out, e);
     spread_free(spread);
     return rc;
 }
 
 static int run_where(struct options *opt, const struct engine_found *found,
-                     const struct facts *facts, char *const *args, int *status, struct err *e)
+                     const struct facts *facts, char *const *args, struct outcome *out,
+                     struct err *e)
 {
     switch (found->launch) {
     case START_SSH:
     case START_SLURM:
     case START_MPI:
-        return spread_out(opt, found, facts, args, status, e);
+        return spread_out(opt, found, facts, args, out, e);
     case START_MANUAL:
-        return meet(opt, facts, run_job, status, e);
+        return meet(opt, facts, run_job, out, e);
     case START_LOCAL:
-        return run_job(opt, facts, NULL, status, e);
+        return run_job(opt, facts, NULL, out, e);
     case START_AUTO:
     case START_COUNT:
         break;
@@ -151,7 +155,7 @@ static int run_where(struct options *opt, const struct engine_found *found,
 }
 
 /* The job has its name. */
-static int run_named(struct options *opt, char *const *args, int *status, struct err *e)
+static int run_named(struct options *opt, char *const *args, struct outcome *out, struct err *e)
 {
     struct engine_found found;
     struct facts facts;
@@ -159,28 +163,37 @@ static int run_named(struct options *opt, char *const *args, int *status, struct
         || facts_gather(node_plan_needs_gpus(opt), &facts, e) < 0)
         return -1;
     facts_gather_topology(opt->cpu_bind, &facts);
-    int rc = run_where(opt, &found, &facts, args, status, e);
+    int rc = run_where(opt, &found, &facts, args, out, e);
     facts_release(&facts);
     return rc;
 }
 
-int cmd_run_job(struct options *opt, char *const *args)
+void cmd_run_outcome(struct options *opt, char *const *args, struct outcome *out)
 {
-    struct err e;
+    struct err *e = &out->err;
     char id[16];
     const char *given = opt->job_id;
-    int status;
     log_set_level(opt->is_verbose ? LOG_DEBUG : LOG_INFO);
-    if (check_reports(opt, &e) < 0)
-        return cmd_fail(&e);
-    if (!given && random_id(id, sizeof id, &e) < 0)
-        return cmd_fail_early(opt, &e);
+    if (check_reports(opt, e) < 0) {
+        out->status = cmd_fail(e);
+        return;
+    }
+    if (!given && random_id(id, sizeof id, e) < 0) {
+        out->status = cmd_fail_early(opt, e);
+        return;
+    }
     if (!given)
         opt->job_id = options_has_endpoint(opt) ? "none" : id; /* torchrun's word */
-    if (run_named(opt, args, &status, &e) < 0)
-        status = cmd_fail_early(opt, &e);
+    if (run_named(opt, args, out, e) < 0)
+        out->status = cmd_fail_early(opt, e);
     opt->job_id = given;
-    return status;
+}
+
+int cmd_run_job(struct options *opt, char *const *args)
+{
+    struct outcome out = {0};
+    cmd_run_outcome(opt, args, &out);
+    return out.status;
 }
 
 int cmd_run(char *const *args)

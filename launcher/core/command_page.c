@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "launcher/core/check_options.h"
 #include "launcher/core/options.h"
 #include "launcher/core/store_options.h"
 #include "launcher/core/torchrun_options.h"
@@ -52,6 +53,27 @@ static const struct command_page pages[] = {
                     {"muster --max-restarts 2 --log-dir logs train.py",
                      "the whole group again after a failure, output in files too"},
                 },
+        },
+    [COMMAND_check] =
+        {
+            .name = "check",
+            .summary = "does this group of GPUs work, how fast, and if not, what is wrong",
+            .usage = "check [options] [-- options of muster-worker]",
+            .about =
+                "Does this group of GPUs work, how fast, against what it should be, and if "
+                "not, "
+                "what is wrong? Looks at the machine, runs muster-worker on every GPU (without "
+                "GPUs: -n N, in memory), verifies each byte and ends with one verdict. Takes "
+                "the options of muster run too, but no program.",
+            .notes =
+                "Status 0: all is well, or a warning says what is not; 10 wrong data, 11 too "
+                "slow, 12 a rank did not come, 13 NCCL, 14 CUDA, 15 a collective hangs, 16 the "
+                "wrong GPU, 17 nothing could be tested, 78 preflight; else as muster run.",
+            .option = check_options_face,
+            .examples = {{"muster check", "every visible GPU"},
+                         {"muster check --hostfile hosts --html check.html",
+                          "all GPUs of these hosts, and a page to send"},
+                         {"muster check --min-busbw 300 --junit check.xml", "in a pipeline"}},
         },
     [COMMAND_gpus] =
         {

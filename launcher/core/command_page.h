@@ -12,6 +12,7 @@
 /* X(name), in the order of `muster --help`. Each has a function cmd_NAME. */
 #define COMMAND_TABLE(X)                                                                       \
     X(run)                                                                                     \
+    X(check)                                                                                   \
     X(gpus)                                                                                    \
     X(plan)                                                                                    \
     X(torchrun)                                                                                \

@@ -118,6 +118,31 @@ static int parse_letters(char *const **args, struct options *opt, struct err *e)
     return 0;
 }
 
+static int word_count_letters(const char *letters)
+{
+    for (const char *p = letters; *p; p++) {
+        const struct option_row *row = find_letter(*p);
+        if (!row)
+            return 0;
+        if (row->type != VALUE_FLAG)
+            return p[1] ? 1 : 2;
+    }
+    return 1;
+}
+
+int options_word_count(const char *word)
+{
+    if (word[0] != '-' || !word[1])
+        return 0;
+    if (word[1] != '-')
+        return word_count_letters(word + 1);
+    size_t n = strcspn(word + 2, "=");
+    const struct option_row *row = find_long((struct str){word + 2, n});
+    if (!row)
+        return 0;
+    return row->type == VALUE_FLAG || word[2 + n] ? 1 : 2;
+}
+
 static const char env_prefix[] = "MUSTER_";
 
 bool options_env_name(enum option_id id, struct buf *out)

@@ -128,6 +128,9 @@ enum option_type {
       "the same, and do not show them")                                                        \
     X(ONLY_RANKS, "only-ranks", 0, true, NULL, RANKS, only_ranks, "LIST",                      \
       "show the output of these ranks only, as in 0,2-5; files get all")                       \
+    X(SHOW, "show", 0, true, NULL, STREAMS, show, "STREAMS",                                   \
+      "show only these streams of workers: 1 stdout, 2 stderr, 3 both (default), 0 none; or "  \
+      "by local rank: 0:3,1:2; files get all")                                                 \
     X(DEDUPE, "dedupe", 0, true, NULL, FLAG, is_deduped, NULL,                                 \
       "show a line that several ranks print within 200 ms once, as in 'x7: line'")             \
     X(STDIN, "stdin", 0, true, NULL, INPUT, input, "RANK",                                     \
@@ -286,8 +289,8 @@ struct options {
     const char *report, *events, *junit;      /* files; NULL = none */
     uint64_t log_size;                        /* 0 = none */
     const char *prefix, *log_dir, *job_id;
-    const char *tee, *redirects, *only_ranks, *input; /* NULL = not given */
-    uint16_t master_port;                             /* 0 = any */
+    const char *tee, *redirects, *only_ranks, *show, *input; /* NULL = not given */
+    uint16_t master_port;                                    /* 0 = any */
     bool is_deduped;
     const char *secret_file; /* NULL = none */
     bool require_secret;
@@ -359,6 +362,10 @@ bool options_has_endpoint(const struct options *opt);
 
 /* Whether muster itself starts nodes, on the hosts of a list. */
 bool options_has_hosts(const struct options *opt);
+
+/* How many words of a command line the option that begins with word takes: 1, 2 if its value is
+ * the next one, 0 if there is no such option. For command lines that hold others' options. */
+int options_word_count(const char *word);
 
 /* Long name of an option, without dashes. */
 const char *options_name(enum option_id id);

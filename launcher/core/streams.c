@@ -24,8 +24,9 @@ unsigned streams_shown(const struct options *opt, uint32_t rank, uint32_t local_
         return STREAM_BOTH;
     if (opt->torchrun.local_ranks && !rank_set_has(opt->torchrun.local_ranks, local_rank))
         return 0;
+    unsigned wanted = opt->show ? stream_map_get(opt->show, local_rank) : STREAM_BOTH;
     /* tee wins: it asks for both */
-    return STREAM_BOTH & ~(named(opt->redirects, local_rank) & ~named(opt->tee, local_rank));
+    return wanted & ~(named(opt->redirects, local_rank) & ~named(opt->tee, local_rank));
 }
 
 unsigned streams_logged(const struct options *opt, uint32_t local_rank)

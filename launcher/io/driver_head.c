@@ -53,7 +53,7 @@ struct driver_head {
     struct effects effects;
     bool must_suspend;
     bool is_paused;               /* the links, for output that waits */
-    const struct plan_sink *sink; /* of a plan only, else NULL */
+    const struct head_sink *sink; /* NULL = nobody asks */
 };
 
 static void post(struct driver_head *d, struct event *ev)
@@ -285,11 +285,13 @@ static void all_closed(struct driver_head *d)
     uv_close((uv_handle_t *)&d->timer, NULL);
 }
 
-static void tell_plan(struct driver_head *d)
+static void tell_sink(struct driver_head *d)
 {
-    if (d->sink && d->local && job_verdict(d->job)->kind == VERDICT_OK)
-        d->sink->on_plan(d->sink->ctx, driver_node_plan(d->local),
-                         driver_node_program(d->local));
+    const struct head_sink *sink = d->sink;
+    if (sink && sink->on_plan && d->local && job_verdict(d->job)->kind == VERDICT_OK)
+        sink->on_plan(sink->ctx, driver_node_plan(d->local), driver_node_program(d->local));
+    if (sink && sink->on_done)
+        sink->on_done(sink->ctx, d->job, d->port);
 }
 
 static void apply_store_reset(struct driver_head *d, uint32_t generation)
@@ -368,7 +370,7 @@ static void apply(struct driver_head *d, const struct effect *fx)
             remote_output_drop(d->output);
         return;
     case FX_DONE:
-        tell_plan(d);
+        tell_sink(d);
         all_closed(d);
         return;
     case FX_PREPARE:
@@ -455,12 +457,6 @@ static struct port *open_port(struct driver_head *d, const struct options *opt, 
     return port_open(&d->loop, &port, e);
 }
 
-int driver_head_run(struct job *job, const struct options *opt, const struct facts *facts,
-                    const struct head_net *net, struct err *e)
-{
-    return driver_head_plan(job, opt, facts, net, NULL, e);
-}
-
 /* From here on nodes may come. 0, or -1 with ERR_SYSTEM. */
 static int open_links(struct driver_head *d, struct err *e)
 {
@@ -512,8 +508,8 @@ static void start_remotes(struct driver_head *d, const struct facts *facts,
     head_remotes_start(d->remotes, port_number(d->port));
 }
 
-int driver_head_plan(struct job *job, const struct options *opt, const struct facts *facts,
-                     const struct head_net *net, const struct plan_sink *sink, struct err *e)
+int driver_head_run(struct job *job, const struct options *opt, const struct facts *facts,
+                    const struct head_net *net, const struct head_sink *sink, struct err *e)
 {
     struct driver_head *d = mem_alloc(1, sizeof *d);
     d->job = job;

@@ -480,6 +480,57 @@ FAKE_EXPORT int nvmlDeviceGetComputeInstanceId(struct nvml_handle *h, uint32_t *
     return rc;
 }
 
+/* ---- links ---- */
+
+/* FAKE_NVLINK=peers: the links of a GPU go to the other GPUs in turn, else all to a switch. */
+static bool has_peers(void)
+{
+    const char *how = getenv("FAKE_NVLINK");
+    return how && strcmp(how, "peers") == 0;
+}
+
+FAKE_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(struct nvml_handle *h, uint32_t link,
+                                                    int *type);
+FAKE_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(struct nvml_handle *h, uint32_t link,
+                                                    int *type)
+{
+    (void)link;
+    int rc = enter_device(__func__, h);
+    if (rc == 0)
+        *type = has_peers() ? 0 : 2;
+    return rc;
+}
+
+FAKE_EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct nvml_handle *h, uint32_t link,
+                                                    struct nvml_pci *pci);
+FAKE_EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct nvml_handle *h, uint32_t link,
+                                                    struct nvml_pci *pci)
+{
+    int rc = enter_device(__func__, h), n = fake.inv.ndevices;
+    if (rc != 0 || n < 2)
+        return rc ? rc : NVML_NOT_SUPPORTED;
+    int other = (h->device + 1 + (int)link % (n - 1)) % n;
+    return nvmlDeviceGetPciInfo_v3(&fake.handles[other * INSTANCES], pci);
+}
+
+FAKE_EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(struct nvml_handle *h, uint32_t *gen);
+FAKE_EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(struct nvml_handle *h, uint32_t *gen)
+{
+    int rc = enter_device(__func__, h);
+    if (rc == 0)
+        *gen = 5;
+    return rc;
+}
+
+FAKE_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(struct nvml_handle *h, uint32_t *width);
+FAKE_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(struct nvml_handle *h, uint32_t *width)
+{
+    int rc = enter_device(__func__, h);
+    if (rc == 0)
+        *width = 16;
+    return rc;
+}
+
 /* ---- topology ---- */
 
 FAKE_EXPORT int nvmlDeviceGetTopologyCommonAncestor(struct nvml_handle *a,

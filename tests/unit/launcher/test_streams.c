@@ -51,6 +51,9 @@ static void where_output_goes(void **state)
         {{.log_dir = "d"}, 9, 1, 3, 3},
         {{.log_dir = "d", .only_ranks = "0"}, 9, 1, 0, 3},
         {{.log_dir = "d", .only_ranks = "9"}, 9, 1, 3, 3},
+        {{.show = "2"}, 9, 1, 2, 0},
+        {{.show = "1:2", .log_dir = "d"}, 9, 1, 2, 3},
+        {{.show = "9:3"}, 9, 1, 0, 0}, /* by local rank */
         {{.log_dir = "d", .redirects = "1"}, 9, 1, 2, 1},
         {{.log_dir = "d", .redirects = "1:3"}, 9, 1, 0, 3}, /* by local rank */
         {{.log_dir = "d", .redirects = "9:3"}, 9, 1, 3, 0},
