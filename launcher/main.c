@@ -18,10 +18,11 @@ static const struct {
     {"run", cmd_run, "start a group of workers (the default when the first word is an option)"},
     {"gpus", cmd_gpus, "which GPUs there are, what CUDA calls them, which rank would get each"},
     {"plan", cmd_plan, "what run would do with the same words: nothing is started"},
+    {"doctor", cmd_doctor, "what would go wrong on these hosts, and how to mend it"},
     {"torchrun", cmd_torchrun, "the same as run, with torchrun's command line"},
     {"store", cmd_store, "a store of its own, for TCPStore clients and torchrun's agents"},
     {"notify", cmd_notify, "from a worker's script: I am alive, as in muster notify STEP=17"},
-    {"explain", cmd_explain, "say what an error code means"},
+    {"explain", cmd_explain, "say what an error code, or a rule of doctor, means"},
     {"version", cmd_version, "print the version"},
     {"agent", cmd_agent, NULL}, /* what muster starts on other hosts */
 };

@@ -11,6 +11,7 @@ int cmd_run(char *const *args);
 int cmd_plan(char *const *args);
 int cmd_agent(char *const *args);
 int cmd_gpus(char *const *args);
+int cmd_doctor(char *const *args);
 int cmd_store(char *const *args);
 int cmd_notify(char *const *args);
 int cmd_explain(char *const *args);

@@ -10,7 +10,7 @@ enum { MODE_PROHIBITED = 2, MODE_EXCLUSIVE = 3 };
 /* ---- the driver ---- */
 
 /* What NVIDIA's container runtime was told that would explain a missing driver. */
-static const char *container_reason(const struct evidence *ev)
+static const char *container_reason(const struct host_evidence *ev)
 {
     const char *visible = evidence_setting(ev, "NVIDIA_VISIBLE_DEVICES");
     const char *capabilities = evidence_setting(ev, "NVIDIA_DRIVER_CAPABILITIES");
@@ -21,7 +21,7 @@ static const char *container_reason(const struct evidence *ev)
     return "";
 }
 
-void doctor_driver_missing(const struct rule *rule, const struct evidence *ev,
+void doctor_driver_missing(const struct rule *rule, const struct host_evidence *ev,
                            struct finding_list *out)
 {
     if (evidence_is(&ev->asks_gpus, 0))
@@ -49,20 +49,21 @@ void doctor_driver_missing(const struct rule *rule, const struct evidence *ev,
                      "answers");
 }
 
-void doctor_driver_mismatch(const struct rule *rule, const struct evidence *ev,
+void doctor_driver_mismatch(const struct rule *rule, const struct host_evidence *ev,
                             struct finding_list *out)
 {
     bool has_both = ev->kernel_driver && ev->libcuda_version;
-    if (evidence_is(&ev->nvml, NVML_VERSION_MISMATCH)
-        || (has_both && strcmp(ev->kernel_driver, ev->libcuda_version) != 0))
+    if (has_both && strcmp(ev->kernel_driver, ev->libcuda_version) != 0)
         rule_found(rule, ev, out, "the kernel runs driver %s, the libraries are of %s",
-                   ev->kernel_driver ? ev->kernel_driver : "of another version",
-                   ev->libcuda_version ? ev->libcuda_version : "another");
+                   ev->kernel_driver, ev->libcuda_version);
+    else if (evidence_is(&ev->nvml, NVML_VERSION_MISMATCH))
+        rule_found(rule, ev, out,
+                   "NVML and the kernel's driver are of different versions (18)");
     else if (!has_both && !ev->nvml.is_known)
         rule_unknown(rule, ev, out, "the versions of the driver's parts");
 }
 
-void doctor_nvml_unknown(const struct rule *rule, const struct evidence *ev,
+void doctor_nvml_unknown(const struct rule *rule, const struct host_evidence *ev,
                          struct finding_list *out)
 {
     if (evidence_is(&ev->nvml, NVML_UNKNOWN))
@@ -78,13 +79,13 @@ void doctor_nvml_unknown(const struct rule *rule, const struct evidence *ev,
 /* ---- which GPUs there are ---- */
 
 /* A part of the machine's GPUs, on purpose. */
-static bool is_given_some(const struct evidence *ev)
+static bool is_given_some(const struct host_evidence *ev)
 {
     const char *visible = evidence_setting(ev, "NVIDIA_VISIBLE_DEVICES");
     return visible && strcmp(visible, "all") != 0;
 }
 
-static void judge_bus(const struct rule *rule, const struct evidence *ev,
+static void judge_bus(const struct rule *rule, const struct host_evidence *ev,
                       struct finding_list *out)
 {
     size_t ndriven = 0;
@@ -98,7 +99,7 @@ static void judge_bus(const struct rule *rule, const struct evidence *ev,
     }
 }
 
-void doctor_gpu_lost(const struct rule *rule, const struct evidence *ev,
+void doctor_gpu_lost(const struct rule *rule, const struct host_evidence *ev,
                      struct finding_list *out)
 {
     if (!ev->gpus.is_known && !ev->buses.is_known) {
@@ -119,7 +120,7 @@ void doctor_gpu_lost(const struct rule *rule, const struct evidence *ev,
                    (long long)ev->expect_gpus.value);
 }
 
-void doctor_gpu_hidden(const struct rule *rule, const struct evidence *ev,
+void doctor_gpu_hidden(const struct rule *rule, const struct host_evidence *ev,
                        struct finding_list *out)
 {
     if (rule_is_without_gpus(rule, ev, out) || evidence_is(&ev->ranks, 1))
@@ -140,7 +141,7 @@ void doctor_gpu_hidden(const struct rule *rule, const struct evidence *ev,
 
 /* ---- their health and use ---- */
 
-void doctor_gpu_ecc(const struct rule *rule, const struct evidence *ev,
+void doctor_gpu_ecc(const struct rule *rule, const struct host_evidence *ev,
                     struct finding_list *out)
 {
     if (rule_is_without_gpus(rule, ev, out))
@@ -166,7 +167,7 @@ void doctor_gpu_ecc(const struct rule *rule, const struct evidence *ev,
         rule_unknown(rule, ev, out, "ECC errors: NVML does not tell");
 }
 
-void doctor_gpu_order(const struct rule *rule, const struct evidence *ev,
+void doctor_gpu_order(const struct rule *rule, const struct host_evidence *ev,
                       struct finding_list *out)
 {
     if (rule_is_without_gpus(rule, ev, out))
@@ -188,7 +189,7 @@ void doctor_gpu_order(const struct rule *rule, const struct evidence *ev,
     }
 }
 
-void doctor_gpu_exclusive(const struct rule *rule, const struct evidence *ev,
+void doctor_gpu_exclusive(const struct rule *rule, const struct host_evidence *ev,
                           struct finding_list *out)
 {
     if (rule_is_without_gpus(rule, ev, out))
@@ -212,7 +213,7 @@ void doctor_gpu_exclusive(const struct rule *rule, const struct evidence *ev,
     }
 }
 
-static bool is_chosen(const struct evidence *ev, const struct evidence_gpu *gpu)
+static bool is_chosen(const struct host_evidence *ev, const struct evidence_gpu *gpu)
 {
     for (size_t i = 0; gpu->uuid && i < ev->places.n; i++) {
         const char *uuid = evidence_place_at(ev, i)->uuid;
@@ -222,7 +223,7 @@ static bool is_chosen(const struct evidence *ev, const struct evidence_gpu *gpu)
     return !ev->places.n;
 }
 
-void doctor_gpu_memory(const struct rule *rule, const struct evidence *ev,
+void doctor_gpu_memory(const struct rule *rule, const struct host_evidence *ev,
                        struct finding_list *out)
 {
     if (rule_is_without_gpus(rule, ev, out))
@@ -249,7 +250,7 @@ void doctor_gpu_memory(const struct rule *rule, const struct evidence *ev,
     }
 }
 
-void doctor_gpu_mig(const struct rule *rule, const struct evidence *ev,
+void doctor_gpu_mig(const struct rule *rule, const struct host_evidence *ev,
                     struct finding_list *out)
 {
     if (rule_is_without_gpus(rule, ev, out))
@@ -268,7 +269,7 @@ void doctor_gpu_mig(const struct rule *rule, const struct evidence *ev,
 
 /* ---- which rank has which ---- */
 
-void doctor_gpu_duplicate(const struct rule *rule, const struct evidence *ev,
+void doctor_gpu_duplicate(const struct rule *rule, const struct host_evidence *ev,
                           struct finding_list *out)
 {
     if (!ev->places.is_known)
@@ -286,7 +287,7 @@ void doctor_gpu_duplicate(const struct rule *rule, const struct evidence *ev,
     }
 }
 
-void doctor_gpu_ordinal(const struct rule *rule, const struct evidence *ev,
+void doctor_gpu_ordinal(const struct rule *rule, const struct host_evidence *ev,
                         struct finding_list *out)
 {
     if (!ev->places.is_known)

@@ -7,7 +7,7 @@ static const int64_t MIB = 1024 * 1024;
 
 enum { SHM_MIB_A_RANK = 64, MEMLOCK_MIB = 64, FIRST_USER = 1000 };
 
-void doctor_shm_size(const struct rule *rule, const struct evidence *ev,
+void doctor_shm_size(const struct rule *rule, const struct host_evidence *ev,
                      struct finding_list *out)
 {
     if (!ev->ranks.is_known || !ev->shm_free.is_known || !ev->shm_errno.is_known) {
@@ -33,7 +33,7 @@ void doctor_shm_size(const struct rule *rule, const struct evidence *ev,
     buf_fini(&text);
 }
 
-void doctor_shm_removeipc(const struct rule *rule, const struct evidence *ev,
+void doctor_shm_removeipc(const struct rule *rule, const struct host_evidence *ev,
                           struct finding_list *out)
 {
     if (evidence_is(&ev->removeipc, 0) || (ev->uid.is_known && ev->uid.value < FIRST_USER))
@@ -50,8 +50,8 @@ void doctor_shm_removeipc(const struct rule *rule, const struct evidence *ev,
         ev->removeipc_file ? ev->removeipc_file : "by default", (long long)ev->uid.value);
 }
 
-void doctor_numa_syscall(const struct rule *rule, const struct evidence *const *hosts, size_t n,
-                         struct finding_list *out)
+void doctor_numa_syscall(const struct rule *rule, const struct host_evidence *const *hosts,
+                         size_t n, struct finding_list *out)
 {
     size_t denied = 0, known = 0;
     for (size_t i = 0; i < n; i++) {
@@ -75,7 +75,7 @@ void doctor_numa_syscall(const struct rule *rule, const struct evidence *const *
             finding_add_host(f, rule_host(hosts[i]));
 }
 
-void doctor_limit_memlock(const struct rule *rule, const struct evidence *ev,
+void doctor_limit_memlock(const struct rule *rule, const struct host_evidence *ev,
                           struct finding_list *out)
 {
     if (ev->hcas.is_known && !ev->hcas.n)
@@ -94,14 +94,14 @@ void doctor_limit_memlock(const struct rule *rule, const struct evidence *ev,
 }
 
 /* What a rank opens besides its own files: its libraries, GPUs and the sockets to its peers. */
-static int64_t files_needed(const struct evidence *ev)
+static int64_t files_needed(const struct host_evidence *ev)
 {
     enum { OWN = 256, A_LOCAL_RANK = 64, A_RANK = 16 };
     int64_t world = ev->world.is_known ? ev->world.value : ev->ranks.value;
     return OWN + A_LOCAL_RANK * ev->ranks.value + A_RANK * world;
 }
 
-void doctor_limit_nofile(const struct rule *rule, const struct evidence *ev,
+void doctor_limit_nofile(const struct rule *rule, const struct host_evidence *ev,
                          struct finding_list *out)
 {
     if (evidence_is(&ev->nofile, -1))
@@ -120,7 +120,7 @@ void doctor_limit_nofile(const struct rule *rule, const struct evidence *ev,
         finding_set_fix(f, "ulimit -n %lld", (long long)need);
 }
 
-void doctor_dev_uvm(const struct rule *rule, const struct evidence *ev,
+void doctor_dev_uvm(const struct rule *rule, const struct host_evidence *ev,
                     struct finding_list *out)
 {
     if (evidence_is(&ev->has_nvidia0, 0))

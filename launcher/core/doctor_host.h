@@ -4,17 +4,17 @@
 
 #include "launcher/core/doctor_rule.h"
 
-void doctor_shm_size(const struct rule *rule, const struct evidence *ev,
+void doctor_shm_size(const struct rule *rule, const struct host_evidence *ev,
                      struct finding_list *out);
-void doctor_shm_removeipc(const struct rule *rule, const struct evidence *ev,
+void doctor_shm_removeipc(const struct rule *rule, const struct host_evidence *ev,
                           struct finding_list *out);
-void doctor_numa_syscall(const struct rule *rule, const struct evidence *const *hosts, size_t n,
-                         struct finding_list *out);
-void doctor_limit_memlock(const struct rule *rule, const struct evidence *ev,
+void doctor_numa_syscall(const struct rule *rule, const struct host_evidence *const *hosts,
+                         size_t n, struct finding_list *out);
+void doctor_limit_memlock(const struct rule *rule, const struct host_evidence *ev,
                           struct finding_list *out);
-void doctor_limit_nofile(const struct rule *rule, const struct evidence *ev,
+void doctor_limit_nofile(const struct rule *rule, const struct host_evidence *ev,
                          struct finding_list *out);
-void doctor_dev_uvm(const struct rule *rule, const struct evidence *ev,
+void doctor_dev_uvm(const struct rule *rule, const struct host_evidence *ev,
                     struct finding_list *out);
 
 #endif

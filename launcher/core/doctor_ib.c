@@ -10,7 +10,7 @@ static bool is_active(const struct evidence_port *port)
     return port->state && strcmp(port->state, "ACTIVE") == 0;
 }
 
-static const struct evidence_port *port_of(const struct evidence *ev, const char *name)
+static const struct evidence_port *port_of(const struct host_evidence *ev, const char *name)
 {
     for (size_t i = 0; i < ev->ports.n; i++) {
         const struct evidence_port *port = evidence_port_at(ev, i);
@@ -25,7 +25,7 @@ static long gigabits(const struct evidence_port *port)
     return port->rate ? strtol(port->rate, NULL, 10) : 0;
 }
 
-static void judge_ports(const struct rule *rule, const struct evidence *ev,
+static void judge_ports(const struct rule *rule, const struct host_evidence *ev,
                         struct finding_list *out)
 {
     for (size_t i = 0; i < ev->ports.n; i++) {
@@ -37,8 +37,8 @@ static void judge_ports(const struct rule *rule, const struct evidence *ev,
 }
 
 /* The same port on two hosts: b against a. */
-static void compare_port(const struct rule *rule, const struct evidence *a,
-                         const struct evidence_port *x, const struct evidence *b,
+static void compare_port(const struct rule *rule, const struct host_evidence *a,
+                         const struct evidence_port *x, const struct host_evidence *b,
                          const struct evidence_port *y, struct finding_list *out)
 {
     struct finding *f = NULL;
@@ -52,7 +52,7 @@ static void compare_port(const struct rule *rule, const struct evidence *a,
         finding_add_host(f, rule_host(gigabits(x) && gigabits(x) < gigabits(y) ? a : b));
 }
 
-void doctor_ib_port(const struct rule *rule, const struct evidence *const *hosts, size_t n,
+void doctor_ib_port(const struct rule *rule, const struct host_evidence *const *hosts, size_t n,
                     struct finding_list *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -70,7 +70,7 @@ void doctor_ib_port(const struct rule *rule, const struct evidence *const *hosts
 
 /* ---- devices ---- */
 
-void doctor_ib_device(const struct rule *rule, const struct evidence *ev,
+void doctor_ib_device(const struct rule *rule, const struct host_evidence *ev,
                       struct finding_list *out)
 {
     if (!ev->hcas.is_known || (ev->hcas.n && !ev->has_ibverbs.is_known)) {
@@ -99,7 +99,7 @@ static bool is_routable(const struct evidence_gid *gid)
            && strcmp(gid->gid, "0000:0000:0000:0000:0000:0000:0000:0000") != 0;
 }
 
-static const struct evidence_gid *routable_gid(const struct evidence *ev, const char *port,
+static const struct evidence_gid *routable_gid(const struct host_evidence *ev, const char *port,
                                                int64_t index)
 {
     for (size_t i = 0; i < ev->gids.n; i++) {
@@ -111,14 +111,16 @@ static const struct evidence_gid *routable_gid(const struct evidence *ev, const 
     return NULL;
 }
 
-static void judge_gids(const struct rule *rule, const struct evidence *ev,
+static void judge_gids(const struct rule *rule, const struct host_evidence *ev,
                        const struct evidence_port *port, const char *fixed,
                        struct finding_list *out)
 {
     const struct evidence_gid *any = routable_gid(ev, port->name, -1);
     if (!any) {
-        rule_found(rule, ev, out, "port %s has no RoCE v2 address but link-local ones",
-                   port->name);
+        finding_set_fix(rule_found(rule, ev, out,
+                                   "port %s has no RoCE v2 address but link-local ones",
+                                   port->name),
+                        "give the interface of %s an IP address", port->name);
         return;
     }
     if (fixed && !routable_gid(ev, port->name, strtol(fixed, NULL, 10)))
@@ -128,7 +130,8 @@ static void judge_gids(const struct rule *rule, const struct evidence *ev,
             "unset NCCL_IB_GID_INDEX, or NCCL_IB_GID_INDEX=%lld", (long long)any->index.value);
 }
 
-void doctor_ib_gid(const struct rule *rule, const struct evidence *ev, struct finding_list *out)
+void doctor_ib_gid(const struct rule *rule, const struct host_evidence *ev,
+                   struct finding_list *out)
 {
     enum { NCCL_CHOOSES_SINCE = 22100 };
     if (!ev->ports.is_known
@@ -154,7 +157,7 @@ void doctor_ib_gid(const struct rule *rule, const struct evidence *ev, struct fi
 
 /* ---- GPU Direct RDMA ---- */
 
-static bool has_dmabuf(const struct evidence *ev)
+static bool has_dmabuf(const struct host_evidence *ev)
 {
     int major = 0, minor = 0;
     if (!ev->kernel || !evidence_is(&ev->is_open_module, 1))
@@ -166,13 +169,13 @@ static bool has_dmabuf(const struct evidence *ev)
     return major > 5 || (major == 5 && minor >= 12);
 }
 
-void doctor_ib_gdr(const struct rule *rule, const struct evidence *const *hosts, size_t n,
+void doctor_ib_gdr(const struct rule *rule, const struct host_evidence *const *hosts, size_t n,
                    struct finding_list *out)
 {
     size_t lacking = 0, judged = 0;
     struct finding *f = NULL;
     for (size_t i = 0; i < n; i++) {
-        const struct evidence *ev = hosts[i];
+        const struct host_evidence *ev = hosts[i];
         if (ev->hcas.is_known && ev->gpus.is_known && (!ev->hcas.n || !ev->gpus.n))
             continue;
         if (!ev->hcas.is_known || !ev->gpus.is_known || !ev->has_peermem.is_known) {

@@ -4,13 +4,13 @@
 
 #include "launcher/core/doctor_rule.h"
 
-void doctor_ib_port(const struct rule *rule, const struct evidence *const *hosts, size_t n,
+void doctor_ib_port(const struct rule *rule, const struct host_evidence *const *hosts, size_t n,
                     struct finding_list *out);
-void doctor_ib_device(const struct rule *rule, const struct evidence *ev,
+void doctor_ib_device(const struct rule *rule, const struct host_evidence *ev,
                       struct finding_list *out);
-void doctor_ib_gid(const struct rule *rule, const struct evidence *ev,
+void doctor_ib_gid(const struct rule *rule, const struct host_evidence *ev,
                    struct finding_list *out);
-void doctor_ib_gdr(const struct rule *rule, const struct evidence *const *hosts, size_t n,
+void doctor_ib_gdr(const struct rule *rule, const struct host_evidence *const *hosts, size_t n,
                    struct finding_list *out);
 
 #endif

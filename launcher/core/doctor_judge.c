@@ -47,7 +47,7 @@ static bool is_chosen(const struct doctor_choice *choice, const struct rule *rul
            && (!is_limited || has(choice->only, rule->id)) && !has(choice->skip, rule->id);
 }
 
-void doctor_judge(const struct doctor_choice *choice, const struct evidence *const *hosts,
+void doctor_judge(const struct doctor_choice *choice, const struct host_evidence *const *hosts,
                   size_t n, struct finding_list *out)
 {
     size_t nrules;
@@ -104,8 +104,8 @@ void doctor_format(const struct finding_list *list, size_t nhosts, bool is_verbo
     summary(list, nhosts, is_verbose, out);
 }
 
-void doctor_json(const struct finding_list *list, const struct evidence *const *hosts, size_t n,
-                 struct buf *out)
+void doctor_json(const struct finding_list *list, const struct host_evidence *const *hosts,
+                 size_t n, struct buf *out)
 {
     buf_adds(out, "{\"schema\": \"muster.doctor/1\", \"hosts\": [");
     for (size_t i = 0; i < n; i++) {

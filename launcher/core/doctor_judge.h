@@ -18,7 +18,7 @@ struct doctor_choice {
 int doctor_choice_check(const struct doctor_choice *choice, struct err *e);
 
 /* Judges the hosts (n >= 1) and appends the findings, merged and in order. */
-void doctor_judge(const struct doctor_choice *choice, const struct evidence *const *hosts,
+void doctor_judge(const struct doctor_choice *choice, const struct host_evidence *const *hosts,
                   size_t n, struct finding_list *out);
 
 /* Appends the findings, notes and what is unknown only if is_verbose; the last line counts
@@ -28,7 +28,7 @@ void doctor_format(const struct finding_list *list, size_t nhosts, bool is_verbo
 
 /* Appends one JSON object and a line end: {"schema": "muster.doctor/1", "hosts": [...],
  * "status": 78, "findings": [...]}. */
-void doctor_json(const struct finding_list *list, const struct evidence *const *hosts, size_t n,
-                 struct buf *out);
+void doctor_json(const struct finding_list *list, const struct host_evidence *const *hosts,
+                 size_t n, struct buf *out);
 
 #endif

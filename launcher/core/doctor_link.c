@@ -5,7 +5,7 @@
 enum { CUDA_SYSTEM_NOT_READY = 802 };
 enum { FABRIC_NOT_STARTED = 1, FABRIC_IN_PROGRESS = 2, FABRIC_COMPLETED = 3 };
 
-static const struct evidence_gpu *by_index(const struct evidence *ev, int64_t index)
+static const struct evidence_gpu *by_index(const struct host_evidence *ev, int64_t index)
 {
     for (size_t i = 0; i < ev->gpus.n; i++)
         if (evidence_is(&evidence_gpu_at(ev, i)->index, index))
@@ -18,7 +18,7 @@ static bool has_links(const struct evidence_gpu *gpu)
     return gpu && gpu->links.is_known && gpu->links.value > 0;
 }
 
-static bool is_pair_linked(const struct evidence *ev, const struct evidence_pair *pair)
+static bool is_pair_linked(const struct host_evidence *ev, const struct evidence_pair *pair)
 {
     return has_links(by_index(ev, pair->a.value)) && has_links(by_index(ev, pair->b.value));
 }
@@ -26,7 +26,7 @@ static bool is_pair_linked(const struct evidence *ev, const struct evidence_pair
 /* ---- NVLink ---- */
 
 /* The most links of a GPU of that model on this host. */
-static int64_t most_links(const struct evidence *ev, const char *name)
+static int64_t most_links(const struct host_evidence *ev, const char *name)
 {
     int64_t most = 0;
     for (size_t i = 0; name && i < ev->gpus.n; i++) {
@@ -38,7 +38,7 @@ static int64_t most_links(const struct evidence *ev, const char *name)
     return most;
 }
 
-void doctor_nvlink_down(const struct rule *rule, const struct evidence *ev,
+void doctor_nvlink_down(const struct rule *rule, const struct host_evidence *ev,
                         struct finding_list *out)
 {
     if (rule_is_without_gpus(rule, ev, out))
@@ -68,7 +68,7 @@ void doctor_nvlink_down(const struct rule *rule, const struct evidence *ev,
 
 /* ---- its fabric ---- */
 
-void doctor_fabric_manager(const struct rule *rule, const struct evidence *ev,
+void doctor_fabric_manager(const struct rule *rule, const struct host_evidence *ev,
                            struct finding_list *out)
 {
     if (evidence_is(&ev->cuda_code, CUDA_SYSTEM_NOT_READY)) {
@@ -92,7 +92,7 @@ void doctor_fabric_manager(const struct rule *rule, const struct evidence *ev,
         rule_unknown(rule, ev, out, "the state of the fabric: NVML does not tell");
 }
 
-void doctor_fabric_multicast(const struct rule *rule, const struct evidence *ev,
+void doctor_fabric_multicast(const struct rule *rule, const struct host_evidence *ev,
                              struct finding_list *out)
 {
     if (rule_is_without_gpus(rule, ev, out))
@@ -110,8 +110,9 @@ void doctor_fabric_multicast(const struct rule *rule, const struct evidence *ev,
         rule_unknown(rule, ev, out, "the state of the fabric: NVML does not tell");
 }
 
-static const char *clique_of(const struct evidence *ev)
+static const char *clique_of(const struct host_evidence *ev, const char *name)
 {
+    (void)name;
     for (size_t i = 0; i < ev->gpus.n; i++) {
         const char *clique = evidence_gpu_at(ev, i)->fabric_clique;
         if (clique && *clique)
@@ -120,7 +121,7 @@ static const char *clique_of(const struct evidence *ev)
     return NULL;
 }
 
-static void judge_channels(const struct rule *rule, const struct evidence *ev,
+static void judge_channels(const struct rule *rule, const struct host_evidence *ev,
                            struct finding_list *out)
 {
     bool can_open = false;
@@ -134,31 +135,23 @@ static void judge_channels(const struct rule *rule, const struct evidence *ev,
         rule_found(rule, ev, out, "none of %zu IMEX channels may be opened", ev->channels.n);
 }
 
-void doctor_fabric_imex(const struct rule *rule, const struct evidence *const *hosts, size_t n,
-                        struct finding_list *out)
+void doctor_fabric_imex(const struct rule *rule, const struct host_evidence *const *hosts,
+                        size_t n, struct finding_list *out)
 {
-    const char *first = NULL;
-    bool is_different = false;
     struct buf text;
     buf_init(&text, 0);
-    for (size_t i = 0; i < n; i++) {
-        const char *clique = clique_of(hosts[i]);
-        if (rule_is_without_gpus(rule, hosts[i], out) || !clique)
-            continue;
-        judge_channels(rule, hosts[i], out);
-        first = first ? first : clique;
-        is_different |= strcmp(first, clique) != 0;
-        buf_addf(&text, "%s%s %s", text.len ? ", " : "", rule_host(hosts[i]), clique);
-    }
-    if (is_different)
-        rule_differs(rule, out, "hosts are in different NVLink cliques: %s", buf_str(&text));
+    for (size_t i = 0; i < n; i++)
+        if (!rule_is_without_gpus(rule, hosts[i], out) && clique_of(hosts[i], NULL))
+            judge_channels(rule, hosts[i], out);
+    if (rule_values_format(hosts, n, clique_of, NULL, NULL, &text))
+        rule_differs(rule, out, "several NVLink cliques: %s", buf_str(&text));
     buf_fini(&text);
 }
 
 /* ---- peers without NVLink ---- */
 
 /* 1: some pair has no access to each other's memory; 0: all have; -1: nobody knows. */
-static int lacks_peers(const struct evidence *ev)
+static int lacks_peers(const struct host_evidence *ev)
 {
     bool is_known = ev->cuda_peers.is_known || (ev->gpus.is_known && ev->gpus.n < 2);
     bool is_lacking = evidence_is(&ev->cuda_peers, 0);
@@ -170,7 +163,7 @@ static int lacks_peers(const struct evidence *ev)
     return is_known ? is_lacking : -1;
 }
 
-void doctor_p2p_none(const struct rule *rule, const struct evidence *ev,
+void doctor_p2p_none(const struct rule *rule, const struct host_evidence *ev,
                      struct finding_list *out)
 {
     int lacks = lacks_peers(ev);
@@ -181,7 +174,7 @@ void doctor_p2p_none(const struct rule *rule, const struct evidence *ev,
                    ev->gpus.n);
 }
 
-void doctor_p2p_cumemhost(const struct rule *rule, const struct evidence *ev,
+void doctor_p2p_cumemhost(const struct rule *rule, const struct host_evidence *ev,
                           struct finding_list *out)
 {
     enum { NCCL_SINCE = 22400, CUDA_UNTIL = 13000 };
@@ -203,7 +196,7 @@ void doctor_p2p_cumemhost(const struct rule *rule, const struct evidence *ev,
 
 /* ---- PCIe ---- */
 
-void doctor_pcie_acs(const struct rule *rule, const struct evidence *ev,
+void doctor_pcie_acs(const struct rule *rule, const struct host_evidence *ev,
                      struct finding_list *out)
 {
     if (ev->buses.is_known && ev->buses.n < 2)
@@ -219,7 +212,7 @@ void doctor_pcie_acs(const struct rule *rule, const struct evidence *ev,
                    (long long)ev->iommu_groups.value);
 }
 
-void doctor_pcie_link(const struct rule *rule, const struct evidence *ev,
+void doctor_pcie_link(const struct rule *rule, const struct host_evidence *ev,
                       struct finding_list *out)
 {
     if (!ev->buses.is_known)

@@ -5,21 +5,21 @@
 
 #include "launcher/core/doctor_rule.h"
 
-void doctor_nvlink_down(const struct rule *rule, const struct evidence *ev,
+void doctor_nvlink_down(const struct rule *rule, const struct host_evidence *ev,
                         struct finding_list *out);
-void doctor_fabric_manager(const struct rule *rule, const struct evidence *ev,
+void doctor_fabric_manager(const struct rule *rule, const struct host_evidence *ev,
                            struct finding_list *out);
-void doctor_fabric_multicast(const struct rule *rule, const struct evidence *ev,
+void doctor_fabric_multicast(const struct rule *rule, const struct host_evidence *ev,
                              struct finding_list *out);
-void doctor_fabric_imex(const struct rule *rule, const struct evidence *const *hosts, size_t n,
-                        struct finding_list *out);
-void doctor_p2p_none(const struct rule *rule, const struct evidence *ev,
+void doctor_fabric_imex(const struct rule *rule, const struct host_evidence *const *hosts,
+                        size_t n, struct finding_list *out);
+void doctor_p2p_none(const struct rule *rule, const struct host_evidence *ev,
                      struct finding_list *out);
-void doctor_p2p_cumemhost(const struct rule *rule, const struct evidence *ev,
+void doctor_p2p_cumemhost(const struct rule *rule, const struct host_evidence *ev,
                           struct finding_list *out);
-void doctor_pcie_acs(const struct rule *rule, const struct evidence *ev,
+void doctor_pcie_acs(const struct rule *rule, const struct host_evidence *ev,
                      struct finding_list *out);
-void doctor_pcie_link(const struct rule *rule, const struct evidence *ev,
+void doctor_pcie_link(const struct rule *rule, const struct host_evidence *ev,
                       struct finding_list *out);
 
 #endif

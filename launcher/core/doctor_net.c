@@ -7,13 +7,13 @@
 #include "launcher/core/nccl_interface.h"
 #include "rendezvous/addr.h"
 
-static bool is_net_known(const struct evidence *ev)
+static bool is_net_known(const struct host_evidence *ev)
 {
     return ev->addresses.is_known && ev->settings.is_known;
 }
 
 /* Names of the interfaces that are up, each once. */
-static void running_format(const struct evidence *ev, struct buf *out)
+static void running_format(const struct host_evidence *ev, struct buf *out)
 {
     for (size_t i = 0; i < ev->addresses.n; i++) {
         const struct evidence_address *a = evidence_address_at(ev, i);
@@ -27,7 +27,7 @@ static void running_format(const struct evidence *ev, struct buf *out)
     }
 }
 
-void doctor_net_ifname(const struct rule *rule, const struct evidence *ev,
+void doctor_net_ifname(const struct rule *rule, const struct host_evidence *ev,
                        struct finding_list *out)
 {
     if (!is_net_known(ev)) {
@@ -74,29 +74,38 @@ static bool is_same_subnet(const struct evidence_address *a, const struct eviden
     return is_in;
 }
 
-static void subnets_differ(const struct rule *rule, const struct evidence *const *hosts,
+/* Whether the address of an earlier host is in the same subnet. */
+static bool is_subnet_told(const struct host_evidence *const *hosts, size_t i,
+                           const struct evidence_address *a)
+{
+    for (size_t k = 0; k < i; k++) {
+        const struct evidence_address *b = nccl_interface_predict(hosts[k]);
+        if (b && !addr_is_loopback(a->address) && is_same_subnet(b, a))
+            return true;
+    }
+    return false;
+}
+
+/* Names one host of each subnet. A loopback address is a subnet of its own. */
+static void subnets_differ(const struct rule *rule, const struct host_evidence *const *hosts,
                            size_t n, struct finding_list *out)
 {
-    const struct evidence_address *first = NULL;
-    bool is_different = false;
+    unsigned nsubnets = 0;
     struct buf text;
     buf_init(&text, 0);
     for (size_t i = 0; i < n; i++) {
         const struct evidence_address *a = nccl_interface_predict(hosts[i]);
-        if (!a)
-            continue;
-        first = first ? first : a;
-        is_different |= !is_same_subnet(first, a) || addr_is_loopback(a->address);
-        buf_addf(&text, "%s%s %s %s", text.len ? ", " : "", rule_host(hosts[i]), a->name,
-                 a->address);
+        if (a && !is_subnet_told(hosts, i, a))
+            buf_addf(&text, "%s%s %s on %s", nsubnets++ ? ", " : "", a->name, a->address,
+                     rule_host(hosts[i]));
     }
-    if (n > 1 && is_different)
+    if (nsubnets > 1)
         rule_differs(rule, out, "the interfaces that NCCL would take share no subnet: %s",
                      buf_str(&text));
     buf_fini(&text);
 }
 
-void doctor_net_interface(const struct rule *rule, const struct evidence *const *hosts,
+void doctor_net_interface(const struct rule *rule, const struct host_evidence *const *hosts,
                           size_t n, struct finding_list *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -115,7 +124,7 @@ void doctor_net_interface(const struct rule *rule, const struct evidence *const 
 
 /* ---- who reaches whom ---- */
 
-static const struct evidence_reach *reach_of(const struct evidence *from, const char *to)
+static const struct evidence_reach *reach_of(const struct host_evidence *from, const char *to)
 {
     for (size_t i = 0; i < from->reaches.n; i++) {
         const struct evidence_reach *r = evidence_reach_at(from, i);
@@ -125,8 +134,8 @@ static const struct evidence_reach *reach_of(const struct evidence *from, const 
     return NULL;
 }
 
-static const char *way_back(const struct evidence *const *hosts, size_t n, const char *peer,
-                            const char *host)
+static const char *way_back(const struct host_evidence *const *hosts, size_t n,
+                            const char *peer, const char *host)
 {
     for (size_t i = 0; i < n; i++) {
         const struct evidence_reach *r = NULL;
@@ -138,8 +147,8 @@ static const char *way_back(const struct evidence *const *hosts, size_t n, const
     return NULL;
 }
 
-static void judge_reach(const struct rule *rule, const struct evidence *const *hosts, size_t n,
-                        const struct evidence *from, struct finding_list *out)
+static void judge_reach(const struct rule *rule, const struct host_evidence *const *hosts,
+                        size_t n, const struct host_evidence *from, struct finding_list *out)
 {
     for (size_t i = 0; i < from->reaches.n; i++) {
         const struct evidence_reach *r = evidence_reach_at(from, i);
@@ -157,8 +166,8 @@ static void judge_reach(const struct rule *rule, const struct evidence *const *h
     }
 }
 
-void doctor_net_reach(const struct rule *rule, const struct evidence *const *hosts, size_t n,
-                      struct finding_list *out)
+void doctor_net_reach(const struct rule *rule, const struct host_evidence *const *hosts,
+                      size_t n, struct finding_list *out)
 {
     for (size_t i = 0; i < n && n > 1; i++) {
         if (hosts[i]->reaches.is_known)
@@ -168,7 +177,7 @@ void doctor_net_reach(const struct rule *rule, const struct evidence *const *hos
     }
 }
 
-void doctor_net_name(const struct rule *rule, const struct evidence *ev,
+void doctor_net_name(const struct rule *rule, const struct host_evidence *ev,
                      struct finding_list *out)
 {
     if (!ev->names.is_known)
@@ -184,41 +193,35 @@ void doctor_net_name(const struct rule *rule, const struct evidence *ev,
 
 /* ---- one job ---- */
 
-static const char *given_job(const struct evidence *ev)
+static const char *given_job(const struct host_evidence *ev, const char *name)
 {
+    (void)name;
     return ev->job;
 }
 
-static const char *given_nodes(const struct evidence *ev)
+static const char *given_nodes(const struct host_evidence *ev, const char *name)
 {
+    (void)name;
     return ev->nodes;
 }
 
-static void compare_given(const struct rule *rule, const struct evidence *const *hosts,
+static void compare_given(const struct rule *rule, const struct host_evidence *const *hosts,
                           size_t n, const char *what,
-                          const char *(*given)(const struct evidence *ev),
+                          const char *(*given)(const struct host_evidence *ev,
+                                               const char *name),
                           struct finding_list *out)
 {
-    const char *first = NULL;
-    bool is_different = false;
     struct buf text;
     buf_init(&text, 0);
-    for (size_t i = 0; i < n; i++) {
-        const char *value = given(hosts[i]);
-        if (!value) {
+    for (size_t i = 0; i < n; i++)
+        if (!given(hosts[i], NULL))
             rule_unknown(rule, hosts[i], out, what);
-            continue;
-        }
-        first = first ? first : value;
-        is_different |= strcmp(first, value) != 0;
-        buf_addf(&text, "%s%s has %s", text.len ? ", " : "", rule_host(hosts[i]), value);
-    }
-    if (is_different)
+    if (rule_values_format(hosts, n, given, NULL, NULL, &text))
         rule_differs(rule, out, "%s: %s", what, buf_str(&text));
     buf_fini(&text);
 }
 
-void doctor_rdzv_mismatch(const struct rule *rule, const struct evidence *const *hosts,
+void doctor_rdzv_mismatch(const struct rule *rule, const struct host_evidence *const *hosts,
                           size_t n, struct finding_list *out)
 {
     if (n < 2)

@@ -3,10 +3,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/mem.h"
+#include "launcher/core/host_span.h"
 
-const char *rule_host(const struct evidence *ev)
+const char *rule_host(const struct host_evidence *ev)
 {
     return ev->host ? ev->host : "this host";
 }
@@ -19,7 +20,7 @@ static struct finding *add(const struct rule *rule, struct finding_list *out, co
     return finding_add(out, rule->id, rule->level, rule->symptom, rule->fix, "%s", seen);
 }
 
-struct finding *rule_found(const struct rule *rule, const struct evidence *ev,
+struct finding *rule_found(const struct rule *rule, const struct host_evidence *ev,
                            struct finding_list *out, const char *fmt, ...)
 {
     va_list args;
@@ -41,20 +42,47 @@ struct finding *rule_differs(const struct rule *rule, struct finding_list *out, 
     return f;
 }
 
-void rule_unknown(const struct rule *rule, const struct evidence *ev, struct finding_list *out,
-                  const char *missing)
+void rule_unknown(const struct rule *rule, const struct host_evidence *ev,
+                  struct finding_list *out, const char *missing)
 {
     finding_add_host(
         finding_add(out, rule->id, FINDING_UNKNOWN, NULL, NULL, "not judged: %s", missing),
         rule_host(ev));
 }
 
-bool rule_is_without_gpus(const struct rule *rule, const struct evidence *ev,
+bool rule_is_without_gpus(const struct rule *rule, const struct host_evidence *ev,
                           struct finding_list *out)
 {
     if (!ev->gpus.is_known)
         rule_unknown(rule, ev, out, "the GPUs: NVML does not tell");
     return !ev->gpus.n;
+}
+
+static bool is_value(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool rule_values_format(const struct host_evidence *const *hosts, size_t n,
+                        const char *(*get)(const struct host_evidence *ev, const char *name),
+                        const char *name, const char *absent, struct buf *out)
+{
+    unsigned nvalues = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *value = get(hosts[i], name);
+        bool is_told = !value && !absent;
+        for (size_t k = 0; k < i && !is_told; k++)
+            is_told = is_value(get(hosts[k], name), value);
+        if (is_told)
+            continue;
+        struct host_span span = {0};
+        buf_addf(out, "%s%s on ", nvalues++ ? "; " : "", value ? value : absent);
+        for (size_t k = i; k < n; k++)
+            if (is_value(get(hosts[k], name), value))
+                host_span_add(&span, rule_host(hosts[k]), out);
+        host_span_end(&span, out);
+    }
+    return nvalues > 1;
 }
 
 void rule_bytes(int64_t bytes, struct buf *out)

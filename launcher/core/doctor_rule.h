@@ -28,14 +28,15 @@ struct rule {
     const char *symptom; /* what it leads to; NULL likewise */
     const char *fix;     /* one line */
     /* At most one of them: judges one host; judges all hosts, which may be one. */
-    void (*check)(const struct rule *rule, const struct evidence *ev, struct finding_list *out);
-    void (*compare)(const struct rule *rule, const struct evidence *const *hosts, size_t n,
+    void (*check)(const struct rule *rule, const struct host_evidence *ev,
+                  struct finding_list *out);
+    void (*compare)(const struct rule *rule, const struct host_evidence *const *hosts, size_t n,
                     struct finding_list *out);
 };
 
 /* Adds a finding of this rule about one host, with the rule's level, symptom and fix, which the
  * caller may change; seen is what printf makes of fmt. */
-struct finding *rule_found(const struct rule *rule, const struct evidence *ev,
+struct finding *rule_found(const struct rule *rule, const struct host_evidence *ev,
                            struct finding_list *out, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -44,15 +45,22 @@ struct finding *rule_differs(const struct rule *rule, struct finding_list *out, 
                              ...) __attribute__((format(printf, 3, 4)));
 
 /* The rule cannot be judged on this host: missing says what is not known. */
-void rule_unknown(const struct rule *rule, const struct evidence *ev, struct finding_list *out,
-                  const char *missing);
+void rule_unknown(const struct rule *rule, const struct host_evidence *ev,
+                  struct finding_list *out, const char *missing);
 
 /* Whether a host has no GPU to judge. Where nobody knows its GPUs, says so first. */
-bool rule_is_without_gpus(const struct rule *rule, const struct evidence *ev,
+bool rule_is_without_gpus(const struct rule *rule, const struct host_evidence *ev,
                           struct finding_list *out);
 
 /* Name of a host, "this host" where it has none. */
-const char *rule_host(const struct evidence *ev);
+const char *rule_host(const struct host_evidence *ev);
+
+/* Appends which hosts have which value, each value once: "Ring on a; Tree on n2-n9". get: NULL
+ * where a host has none, which absent names; with absent NULL such hosts are left out. Returns
+ * whether there is more than one. */
+bool rule_values_format(const struct host_evidence *const *hosts, size_t n,
+                        const char *(*get)(const struct host_evidence *ev, const char *name),
+                        const char *name, const char *absent, struct buf *out);
 
 /* Appends bytes as "64 MiB", from 10 GiB as "12 GiB". */
 void rule_bytes(int64_t bytes, struct buf *out);

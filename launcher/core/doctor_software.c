@@ -1,43 +1,25 @@
 #include "launcher/core/doctor_software.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
 
 /* ---- the library ---- */
 
-static void libraries_format(const struct evidence *const *hosts, size_t n,
-                             const char *(*get)(const struct evidence *ev), struct buf *out)
+static const char *version_of(const struct host_evidence *ev, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (get(hosts[i]))
-            buf_addf(out, "%s%s has %s", out->len ? ", " : "", rule_host(hosts[i]),
-                     get(hosts[i]));
-}
-
-/* Whether those that are known differ. */
-static bool do_differ(const struct evidence *const *hosts, size_t n,
-                      const char *(*get)(const struct evidence *ev))
-{
-    const char *first = NULL;
-    for (size_t i = 0; i < n; i++) {
-        const char *value = get(hosts[i]);
-        if (first && value && strcmp(first, value) != 0)
-            return true;
-        first = first ? first : value;
-    }
-    return false;
-}
-
-static const char *version_of(const struct evidence *ev)
-{
+    (void)name;
     return ev->nccl_version;
 }
 
-static const char *file_of(const struct evidence *ev)
+static const char *file_of(const struct host_evidence *ev, const char *name)
 {
+    (void)name;
     return ev->nccl_file;
 }
 
-static void judge_header(const struct rule *rule, const struct evidence *ev,
+static void judge_header(const struct rule *rule, const struct host_evidence *ev,
                          struct finding_list *out)
 {
     if (!ev->nccl_header
@@ -49,8 +31,8 @@ static void judge_header(const struct rule *rule, const struct evidence *ev,
         ->level = FINDING_WARNING;
 }
 
-void doctor_nccl_library(const struct rule *rule, const struct evidence *const *hosts, size_t n,
-                         struct finding_list *out)
+void doctor_nccl_library(const struct rule *rule, const struct host_evidence *const *hosts,
+                         size_t n, struct finding_list *out)
 {
     for (size_t i = 0; i < n; i++) {
         if (hosts[i]->gpus.is_known && !hosts[i]->gpus.n)
@@ -60,18 +42,17 @@ void doctor_nccl_library(const struct rule *rule, const struct evidence *const *
         else
             rule_unknown(rule, hosts[i], out, "which NCCL a worker would load");
     }
-    bool is_version = do_differ(hosts, n, version_of);
-    if (!is_version && !do_differ(hosts, n, file_of))
-        return;
     struct buf text;
     buf_init(&text, 0);
-    libraries_format(hosts, n, is_version ? version_of : file_of, &text);
-    struct finding *f = rule_differs(rule, out,
-                                     is_version ? "versions of NCCL: %s"
-                                                : "one version of NCCL from several files: %s",
-                                     buf_str(&text));
-    if (!is_version)
-        f->level = FINDING_WARNING;
+    if (rule_values_format(hosts, n, version_of, NULL, NULL, &text)) {
+        rule_differs(rule, out, "versions of NCCL: %s", buf_str(&text));
+    } else {
+        buf_reset(&text);
+        if (rule_values_format(hosts, n, file_of, NULL, NULL, &text))
+            rule_differs(rule, out, "one version of NCCL from several files: %s",
+                         buf_str(&text))
+                ->level = FINDING_WARNING;
+    }
     buf_fini(&text);
 }
 
@@ -82,13 +63,8 @@ static bool is_compared(const char *name)
     return strncmp(name, "NCCL_", 5) == 0;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 /* The first host on which the name is set compares it with all; a later one would repeat it. */
-static bool is_first_with(const struct evidence *const *hosts, size_t i, const char *name)
+static bool is_first_with(const struct host_evidence *const *hosts, size_t i, const char *name)
 {
     for (size_t k = 0; k < i; k++)
         if (evidence_setting(hosts[k], name))
@@ -96,43 +72,37 @@ static bool is_first_with(const struct evidence *const *hosts, size_t i, const c
     return true;
 }
 
-static void compare_setting(const struct rule *rule, const struct evidence *const *hosts,
+static void compare_setting(const struct rule *rule, const struct host_evidence *const *hosts,
                             size_t n, const char *name, struct finding_list *out)
 {
-    const char *first = NULL;
-    bool is_different = false, is_first = true;
     struct buf text;
     buf_init(&text, 0);
-    for (size_t i = 0; i < n; i++) {
-        if (!hosts[i]->settings.is_known)
-            continue;
-        const char *value = evidence_setting(hosts[i], name);
-        is_different |= !is_first && !is_same(first, value);
-        first = is_first ? value : first;
-        is_first = false;
-        buf_addf(&text, "%s%s on %s", text.len ? ", " : "", value ? value : "not set",
-                 rule_host(hosts[i]));
-    }
-    if (is_different)
+    if (rule_values_format(hosts, n, evidence_setting, name, "not set", &text))
         rule_differs(rule, out, "%s is %s", name, buf_str(&text));
     buf_fini(&text);
 }
 
-void doctor_env_differs(const struct rule *rule, const struct evidence *const *hosts, size_t n,
-                        struct finding_list *out)
+void doctor_env_differs(const struct rule *rule, const struct host_evidence *const *hosts,
+                        size_t n, struct finding_list *out)
 {
+    const struct host_evidence **known = mem_alloc(n, sizeof *known);
+    size_t nknown = 0;
     for (size_t i = 0; i < n && n > 1; i++) {
-        if (!hosts[i]->settings.is_known)
+        if (hosts[i]->settings.is_known)
+            known[nknown++] = hosts[i];
+        else
             rule_unknown(rule, hosts[i], out, "the settings of NCCL");
-        for (size_t k = 0; k < hosts[i]->settings.n; k++) {
-            const char *name = evidence_setting_at(hosts[i], k)->name;
-            if (name && is_compared(name) && is_first_with(hosts, i, name))
-                compare_setting(rule, hosts, n, name, out);
-        }
     }
+    for (size_t i = 0; i < nknown; i++)
+        for (size_t k = 0; k < known[i]->settings.n; k++) {
+            const char *name = evidence_setting_at(known[i], k)->name;
+            if (name && is_compared(name) && is_first_with(known, i, name))
+                compare_setting(rule, known, nknown, name, out);
+        }
+    free(known);
 }
 
-void doctor_env_leftover(const struct rule *rule, const struct evidence *ev,
+void doctor_env_leftover(const struct rule *rule, const struct host_evidence *ev,
                          struct finding_list *out)
 {
     static const struct {

@@ -5,11 +5,11 @@
 
 #include "launcher/core/doctor_rule.h"
 
-void doctor_nccl_library(const struct rule *rule, const struct evidence *const *hosts, size_t n,
-                         struct finding_list *out);
-void doctor_env_differs(const struct rule *rule, const struct evidence *const *hosts, size_t n,
-                        struct finding_list *out);
-void doctor_env_leftover(const struct rule *rule, const struct evidence *ev,
+void doctor_nccl_library(const struct rule *rule, const struct host_evidence *const *hosts,
+                         size_t n, struct finding_list *out);
+void doctor_env_differs(const struct rule *rule, const struct host_evidence *const *hosts,
+                        size_t n, struct finding_list *out);
+void doctor_env_leftover(const struct rule *rule, const struct host_evidence *ev,
                          struct finding_list *out);
 
 #endif

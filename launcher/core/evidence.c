@@ -16,10 +16,10 @@ struct field {
 struct list_row {
     const char *name, *item;
     const struct field *fields;
-    size_t nfields, size, offset; /* size of an item; the list within struct evidence */
+    size_t nfields, size, offset; /* size of an item; the list within struct host_evidence */
 };
 
-#define X(type, name, meaning) {#name, FIELD_##type, offsetof(struct evidence, name)},
+#define X(type, name, meaning) {#name, FIELD_##type, offsetof(struct host_evidence, name)},
 static const struct field host_fields[] = {EVIDENCE_HOST(X)};
 #undef X
 
@@ -77,14 +77,14 @@ static const struct list_row lists[] = {
      list##_fields,                                                                            \
      COUNT(list##_fields),                                                                     \
      sizeof(struct evidence_##item),                                                           \
-     offsetof(struct evidence, list)},
+     offsetof(struct host_evidence, list)},
     EVIDENCE_LISTS(X)
 #undef X
 };
 
 enum { ITEMS_MAX = 4096 }; /* of a list that comes from elsewhere */
 
-static struct evidence_list *list_of(const struct list_row *row, struct evidence *ev)
+static struct evidence_list *list_of(const struct list_row *row, struct host_evidence *ev)
 {
     return (struct evidence_list *)((char *)ev + row->offset);
 }
@@ -97,11 +97,11 @@ static void *add_item(struct evidence_list *list, size_t size)
 }
 
 #define X(list, item, fields)                                                                  \
-    struct evidence_##item *evidence_##item##_at(const struct evidence *ev, size_t i)          \
+    struct evidence_##item *evidence_##item##_at(const struct host_evidence *ev, size_t i)     \
     {                                                                                          \
         return (struct evidence_##item *)ev->list.items + i;                                   \
     }                                                                                          \
-    struct evidence_##item *evidence_##item##_add(struct evidence *ev)                         \
+    struct evidence_##item *evidence_##item##_add(struct host_evidence *ev)                    \
     {                                                                                          \
         return add_item(&ev->list, sizeof(struct evidence_##item));                            \
     }
@@ -127,7 +127,7 @@ static void free_texts(void *record, const struct field *fields, size_t n)
             free(*text_at(record, &fields[i]));
 }
 
-void evidence_fini(struct evidence *ev)
+void evidence_clear(struct host_evidence *ev)
 {
     for (size_t k = 0; k < COUNT(lists); k++) {
         struct evidence_list *list = list_of(&lists[k], ev);
@@ -137,7 +137,7 @@ void evidence_fini(struct evidence *ev)
         free(list->items);
     }
     free_texts(ev, host_fields, COUNT(host_fields));
-    *ev = (struct evidence){0};
+    *ev = (struct host_evidence){0};
 }
 
 void evidence_set(struct evidence_number *field, int64_t value)
@@ -158,7 +158,7 @@ bool evidence_is(const struct evidence_number *field, int64_t value)
     return field->is_known && field->value == value;
 }
 
-const char *evidence_setting(const struct evidence *ev, const char *name)
+const char *evidence_setting(const struct host_evidence *ev, const char *name)
 {
     for (size_t i = 0; i < ev->settings.n; i++) {
         const struct evidence_setting *s = evidence_setting_at(ev, i);
@@ -182,9 +182,9 @@ static void format_fields(void *record, const struct field *fields, size_t n,
     }
 }
 
-void evidence_format(const struct evidence *ev, struct buf *out)
+void evidence_format(const struct host_evidence *ev, struct buf *out)
 {
-    struct evidence *record = (struct evidence *)(uintptr_t)ev;
+    struct host_evidence *record = (struct host_evidence *)(uintptr_t)ev;
     format_fields(record, host_fields, COUNT(host_fields), "", out);
     for (size_t k = 0; k < COUNT(lists); k++) {
         const struct evidence_list *list = list_of(&lists[k], record);
@@ -231,7 +231,7 @@ static int set_field(void *record, const struct field *fields, size_t n, struct 
 }
 
 /* "gpu.0.uuid": of an item that is there, or the next one. */
-static int set_item(struct evidence *ev, struct str key, struct str value)
+static int set_item(struct host_evidence *ev, struct str key, struct str value)
 {
     struct str rest = key, item, place;
     uint64_t i;
@@ -251,7 +251,7 @@ static int set_item(struct evidence *ev, struct str key, struct str value)
     return 0;
 }
 
-static int set_line(struct evidence *ev, struct str key, struct str value)
+static int set_line(struct host_evidence *ev, struct str key, struct str value)
 {
     if (memchr(key.p, '.', key.n))
         return set_item(ev, key, value);
@@ -263,7 +263,7 @@ static int set_line(struct evidence *ev, struct str key, struct str value)
     return set_field(ev, host_fields, COUNT(host_fields), key, value);
 }
 
-int evidence_parse(struct str text, struct evidence *ev, struct err *e)
+int evidence_parse(struct str text, struct host_evidence *ev, struct err *e)
 {
     struct str line;
     for (unsigned n = 1; str_split(&text, '\n', &line); n++) {

@@ -63,7 +63,7 @@ struct evidence_number {
     X(TEXT, nccl_version, "version of the NCCL that is loaded, 2.28.9")                        \
     X(TEXT, nccl_file, "its file")                                                             \
     X(TEXT, nccl_header, "version that the worker was built with")                             \
-    X(TEXT, nccl_hash, "hash of that file")                                                    \
+    X(TEXT, listen, "address and port that it listens on for the other hosts")                 \
     X(NUMBER, has_ibverbs, "whether libibverbs.so.1 can be loaded")                            \
     X(NUMBER, has_peermem, "whether nvidia_peermem or nv_peer_mem is loaded")                  \
     X(TEXT, kernel, "release of the kernel")                                                   \
@@ -201,7 +201,7 @@ EVIDENCE_LISTS(X)
 #undef X
 
 /* Zero-initialised: nothing is known. */
-struct evidence {
+struct host_evidence {
     EVIDENCE_HOST(EVIDENCE_MEMBER)
 #define X(list, item, fields) struct evidence_list list;
     EVIDENCE_LISTS(X)
@@ -211,12 +211,12 @@ struct evidence {
 /* evidence_gpu_at(ev, i) is the i-th item of a list (i < n); evidence_gpu_add(ev) appends an
  * empty one, and the list is known then. Pointers are valid until the next one is added. */
 #define X(list, item, fields)                                                                  \
-    struct evidence_##item *evidence_##item##_at(const struct evidence *ev, size_t i);         \
-    struct evidence_##item *evidence_##item##_add(struct evidence *ev);
+    struct evidence_##item *evidence_##item##_at(const struct host_evidence *ev, size_t i);    \
+    struct evidence_##item *evidence_##item##_add(struct host_evidence *ev);
 EVIDENCE_LISTS(X)
 #undef X
 
-void evidence_fini(struct evidence *ev);
+void evidence_clear(struct host_evidence *ev);
 
 /* Sets a number; a text, in place of another, cut at its first line end. */
 void evidence_set(struct evidence_number *field, int64_t value);
@@ -226,14 +226,14 @@ void evidence_set_text(char **field, const char *text);
 bool evidence_is(const struct evidence_number *field, int64_t value);
 
 /* The value of a setting, NULL if it is not set. */
-const char *evidence_setting(const struct evidence *ev, const char *name);
+const char *evidence_setting(const struct host_evidence *ev, const char *name);
 
 /* Text form: "name=value" lines, an item's as "gpu.0.uuid=GPU-...", the length of each known
  * list as "gpus=2". What is unknown has no line. */
-void evidence_format(const struct evidence *ev, struct buf *out);
+void evidence_format(const struct host_evidence *ev, struct buf *out);
 
 /* Adds what text says to ev. Keys that are not known are skipped, so that versions may differ.
  * 0, or -1 with ERR_PROTOCOL that names the line. */
-int evidence_parse(struct str text, struct evidence *ev, struct err *e);
+int evidence_parse(struct str text, struct host_evidence *ev, struct err *e);
 
 #endif

@@ -42,7 +42,7 @@ static bool is_usable(const struct evidence_address *a, const char *family)
     return !(family && strcmp(family, "AF_INET6") == 0) || is_ipv6(a->address);
 }
 
-static const struct evidence_address *find(const struct evidence *ev, const char *list)
+static const struct evidence_address *find(const struct host_evidence *ev, const char *list)
 {
     const char *family = evidence_setting(ev, "NCCL_SOCKET_FAMILY");
     for (size_t i = 0; i < ev->addresses.n; i++) {
@@ -54,7 +54,8 @@ static const struct evidence_address *find(const struct evidence *ev, const char
 }
 
 /* In whose subnet the root of NCCL_COMM_ID is. */
-static const struct evidence_address *find_subnet(const struct evidence *ev, const char *root)
+static const struct evidence_address *find_subnet(const struct host_evidence *ev,
+                                                  const char *root)
 {
     struct addr addr;
     struct err e;
@@ -73,7 +74,7 @@ static const struct evidence_address *find_subnet(const struct evidence *ev, con
     return NULL;
 }
 
-const struct evidence_address *nccl_interface_predict(const struct evidence *ev)
+const struct evidence_address *nccl_interface_predict(const struct host_evidence *ev)
 {
     static const char *const order[] = {"^docker,lo,virbr", "docker", "lo", "virbr"};
     const char *list = evidence_setting(ev, "NCCL_SOCKET_IFNAME");

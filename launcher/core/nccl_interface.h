@@ -15,7 +15,7 @@
 
 /* The address that NCCL would use, from ev->addresses and ev->settings; NULL if it would find
  * none. */
-const struct evidence_address *nccl_interface_predict(const struct evidence *ev);
+const struct evidence_address *nccl_interface_predict(const struct host_evidence *ev);
 
 /* Whether NCCL's list ("eth,ib", "^docker", "=eth0") takes an interface of that name. Ports
  * (":1") are read over. */

@@ -47,6 +47,13 @@ static const char *const usages[] = {
         "refuse "
         "the\n"
         "options; 78 if there is no way to know the GPUs.\n\n",
+    [OPTIONS_DOCTOR] =
+        "usage: muster doctor [options]\n\n"
+        "What would go wrong on this host, or on the hosts of a list, before a job finds out: "
+        "each finding\n"
+        "says what was seen, what it leads to and how to mend it. Starts no worker and changes "
+        "nothing.\n"
+        "Status 0; 78 if there is an error. `muster explain ID` shows a rule in full.\n\n",
 };
 
 /* Which GPUs, for whom, and how it is said. */
@@ -55,6 +62,32 @@ static bool is_about_gpus(enum option_id id)
     return id <= OPTION_SKIP_UNHEALTHY || id == OPTION_JSON || id == OPTION_HELP;
 }
 static_assert(OPTION_NPROC == 0, "the options of GPU selection come first in the table");
+
+/* Which hosts and GPUs, what is judged, and how it is said. */
+static bool is_about_doctor(enum option_id id)
+{
+    return is_about_gpus(id) || id == OPTION_NNODES
+           || (id >= OPTION_HOSTFILE && id <= OPTION_EXCLUDE)
+           || (id >= OPTION_SSH && id <= OPTION_REMOTE_MUSTER)
+           || (id > OPTION_PREFLIGHT && id <= OPTION_VERBOSE);
+}
+static_assert(OPTION_PREFLIGHT < OPTION_ONLY && OPTION_ONLY < OPTION_VERBOSE,
+              "the options of doctor stand together");
+
+static bool is_shown(enum option_command command, enum option_id id)
+{
+    switch (command) {
+    case OPTIONS_RUN:
+        return id != OPTION_JSON && id != OPTION_LOOKUP && id != OPTION_EVIDENCE;
+    case OPTIONS_PLAN:
+        return !(id >= OPTION_PREFLIGHT && id <= OPTION_EVIDENCE);
+    case OPTIONS_GPUS:
+        return is_about_gpus(id);
+    case OPTIONS_DOCTOR:
+        return is_about_doctor(id);
+    }
+    return true;
+}
 
 void options_help(struct buf *out)
 {
@@ -67,8 +100,7 @@ void options_help_command(enum option_command command, struct buf *out)
     buf_adds(out, usages[command]);
     for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
         const struct option_row *row = options_row((enum option_id)i);
-        if ((command == OPTIONS_GPUS && !is_about_gpus((enum option_id)i))
-            || (command == OPTIONS_RUN && i == OPTION_JSON))
+        if (!is_shown(command, (enum option_id)i))
             continue;
         struct buf left;
         buf_init(&left, 0);
@@ -84,8 +116,9 @@ void options_help_command(enum option_command command, struct buf *out)
         wrap(out, row->help, INDENT, WIDTH);
         buf_fini(&left);
     }
-    buf_adds(out,
-             "\nEach long option but --binding, --module, --json and --help can also be set in "
-             "the environment:\n"
-             "MUSTER_MAX_RESTARTS for --max-restarts. The command line wins.\n");
+    buf_adds(
+        out,
+        "\nEach long option but --binding, --module, --json, --only, --skip and --help can "
+        "also be set in the environment:\n"
+        "MUSTER_MAX_RESTARTS for --max-restarts. The command line wins.\n");
 }

@@ -114,7 +114,8 @@ static void symptom_lines(const struct verdict *v, struct buf *out)
     if (!s)
         s = symptom_find(v->tail);
     if (s)
-        buf_addf(out, "  %s: %s\n    %s\n", s->text, s->cause, s->fix);
+        buf_addf(out, "  %s: %s (muster explain %s)\n    %s\n", s->text, symptom_cause(s),
+                 s->id, symptom_fix(s));
 }
 
 /* Why it ended, as far as the kernel tells or the kind of its end does. */

@@ -59,7 +59,7 @@ static json_t *symptom_json(const struct verdict *v)
     if (!s)
         s = symptom_find(v->tail);
     return s ? json_pack("{s:s, s:s, s:s, s:s}", "id", s->id, "text", s->text, "cause",
-                         s->cause, "fix", s->fix)
+                         symptom_cause(s), "fix", symptom_fix(s))
              : json_null();
 }
 

@@ -124,7 +124,7 @@ assert eval(sys.argv[2]), (sys.argv[2], r)' "$1" "$2"
   expect_status 3
   json r.json 'r["schema"] == "muster.report/1" and r["job"] == "my" and r["status"] == 3'
   json r.json '(r["verdict"]["kind"], r["verdict"]["rank"], r["verdict"]["end"]["code"]) == ("worker", 1, 3)'
-  json r.json 'r["verdict"]["tail"] == "Duplicate GPU detected\n" and r["verdict"]["symptom"]["id"] == "nccl.duplicate_gpu"'
+  json r.json 'r["verdict"]["tail"] == "Duplicate GPU detected\n" and r["verdict"]["symptom"]["id"] == "gpu.duplicate"'
   json r.json '[x["was_stopped"] for x in r["ranks"]] == [True, False, True] and all(x["pid"] for x in r["ranks"])'
   json r.json '[x["end"]["signal"] for x in r["ranks"]] == ["SIGTERM", None, "SIGTERM"]'
   json r.json 'r["attempts"] == 1 and r["duration_ms"] >= r["verdict"]["after_ms"] >= 0'

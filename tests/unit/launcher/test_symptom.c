@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "launcher/core/doctor_rules.h"
 #include "launcher/core/symptom.h"
 
 static void expect(const char *tail, const char *id)
@@ -24,7 +25,7 @@ static void lines_as_they_are_seen(void **state)
     expect(
         "init.cc:1000 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA "
         "device 1000\nncclInvalidUsage: This usually reflects invalid usage of NCCL library.",
-        "nccl.duplicate_gpu");
+        "gpu.duplicate");
     expect(
         "ncclSystemError: System call (e.g. socket, malloc) or external library call failed\n"
         "NCCL error: unhandled system error",
@@ -45,7 +46,7 @@ static void the_particular_comes_first(void **state)
     (void)state;
     expect("unhandled system error\nNo space left on device (28)\nfailed to extend /dev/shm/x",
            "shm.size");
-    expect("unhandled cuda error\nCUDA error: invalid device ordinal", "cuda.ordinal");
+    expect("unhandled cuda error\nCUDA error: invalid device ordinal", "gpu.ordinal");
 }
 
 static void what_is_not_known_is_not_explained(void **state)
@@ -65,8 +66,9 @@ static void no_row_hides_another(void **state)
     assert_true(n > 20);
     for (size_t i = 0; i < n; i++) {
         assert_ptr_equal(symptom_find(rows[i].text), &rows[i]);
-        assert_true(*rows[i].cause && *rows[i].fix && *rows[i].id);
-        assert_null(strchr(rows[i].fix, '\n'));
+        assert_non_null(doctor_rule_find(rows[i].id));
+        assert_true(*symptom_cause(&rows[i]) && *symptom_fix(&rows[i]));
+        assert_null(strchr(symptom_fix(&rows[i]), '\n'));
     }
 }
 
