@@ -23,13 +23,13 @@ endfunction()
 
 # Generated documents: printed from the tables that the code reads, kept in the tree, compared here.
 add_executable(gen_docs tools/gen_docs.c)
-target_link_libraries(gen_docs PRIVATE base)
+target_link_libraries(gen_docs PRIVATE muster_core base)
 set(docs_commands)
-foreach(page errors environment)
+foreach(page errors environment doctor)
   list(APPEND docs_commands COMMAND gen_docs ${page} > ${PROJECT_SOURCE_DIR}/docs/${page}.md)
   muster_lint(docs-${page} bash ${LINT}/docs.sh $<TARGET_FILE:gen_docs> ${page})
 endforeach()
-add_custom_target(docs ${docs_commands} COMMENT "Writing docs/errors.md and docs/environment.md" VERBATIM)
+add_custom_target(docs ${docs_commands} COMMENT "Writing docs/errors.md, docs/environment.md and docs/doctor.md" VERBATIM)
 
 foreach(check guarantees includes names words)
   muster_lint(${check}-self Python3::Interpreter ${LINT}/${check}.py --self)

@@ -2,44 +2,70 @@
 
 #include <string.h>
 
+#include "launcher/core/ambient.h"
 #include "launcher/core/node_plan.h"
 
 enum { TEST_BYTES = 1 << 30 }; /* largest buffer of `muster check` unless it is told another */
+
+/* How many devices CUDA shows in the present environment; -1 = unknown. */
+static int count_seen(const struct facts *facts)
+{
+    const struct ambient ambient = node_plan_ambient(facts);
+    struct gpu_fault fault = {0};
+    struct visible seen;
+    if (ambient_enumerate(&ambient, facts->inventory, &seen, &fault) < 0)
+        return -1;
+    int n = seen.nunits;
+    visible_fini(&seen);
+    return n;
+}
+
+/* How many devices a rank with this CUDA_VISIBLE_DEVICES sees; NULL leaves it as it is. */
+static int count_visible(const struct facts *facts, const char *cvd)
+{
+    int n = cvd && *cvd ? 1 : 0;
+    if (!cvd)
+        return count_seen(facts);
+    for (; *cvd; cvd++)
+        n += *cvd == ',';
+    return n;
+}
+
+static void add_place(const struct facts *facts, const struct device_choice *choice, int rank,
+                      struct host_evidence *ev)
+{
+    struct evidence_place *place = evidence_place_add(ev);
+    struct buf uuid;
+    int visible = count_visible(facts, choice->ranks[rank].cvd);
+    buf_init(&uuid, 0);
+    device_choice_fact(choice, facts->inventory, rank, GPU_FACT_UUID, &uuid);
+    if (uuid.len)
+        evidence_set_text(&place->uuid, buf_str(&uuid));
+    buf_fini(&uuid);
+    evidence_set(&place->rank, rank);
+    evidence_set(&place->ordinal, choice->ranks[rank].dev);
+    if (visible >= 0)
+        evidence_set(&place->visible, visible);
+}
 
 /* The ranks of this host and what each would get, as `muster plan` has them. */
 static void gather_places(const struct evidence_request *r, struct host_evidence *ev)
 {
     struct device_choice choice;
     struct err e;
+    const struct inventory *inv = r->facts->inventory;
     uint32_t slots = r->opt->nproc;
     evidence_set(&ev->bytes, TEST_BYTES);
-    ev->places.is_known = r->facts->inventory && !r->facts->inventory->ndevices;
-    if (!r->facts->inventory
-        || node_plan_resolve(r->opt, r->facts, (int)slots, &choice, &e) < 0) {
-        evidence_set(&ev->ranks, slots ? slots : 1);
+    evidence_set(&ev->ranks, slots ? slots : 1);
+    ev->places.is_known = inv && !inv->ndevices;
+    if (!inv || node_plan_resolve(r->opt, r->facts, (int)slots, &choice, &e) < 0)
         return;
-    }
-    ev->places.is_known |= choice.units_known;
-    for (int i = 0; choice.units_known && i < choice.nranks; i++) {
-        struct buf uuid;
-        if (choice.ranks[i].dev < 0)
-            continue;
-        buf_init(&uuid, 0);
-        device_choice_fact(&choice, r->facts->inventory, i, GPU_FACT_UUID, &uuid);
-        struct evidence_place *place = evidence_place_add(ev);
-        evidence_set(&place->rank, i);
-        if (uuid.len)
-            evidence_set_text(&place->uuid, buf_str(&uuid));
-        evidence_set(&place->ordinal, choice.ranks[i].dev);
-        const char *cvd = choice.ranks[i].cvd;
-        int64_t visible = cvd && *cvd ? 1 : 0;
-        for (; cvd && *cvd; cvd++)
-            visible += *cvd == ',';
-        if (choice.ranks[i].cvd)
-            evidence_set(&place->visible, visible);
-        buf_fini(&uuid);
-    }
-    evidence_set(&ev->ranks, choice.nranks > 0 ? choice.nranks : 1);
+    ev->places.is_known = true;
+    for (int i = 0; i < choice.nranks; i++)
+        if (choice.ranks[i].dev >= 0)
+            add_place(r->facts, &choice, i, ev);
+    if (choice.nranks > 0)
+        evidence_set(&ev->ranks, choice.nranks);
     device_choice_fini(&choice);
 }
 
