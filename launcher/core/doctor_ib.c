@@ -20,11 +20,6 @@ static const struct evidence_port *port_of(const struct host_evidence *ev, const
     return NULL;
 }
 
-static long gigabits(const struct evidence_port *port)
-{
-    return port->rate ? strtol(port->rate, NULL, 10) : 0;
-}
-
 static void judge_ports(const struct rule *rule, const struct host_evidence *ev,
                         struct finding_list *out)
 {
@@ -36,20 +31,41 @@ static void judge_ports(const struct rule *rule, const struct host_evidence *ev,
     }
 }
 
-/* The same port on two hosts: b against a. */
-static void compare_port(const struct rule *rule, const struct host_evidence *a,
-                         const struct evidence_port *x, const struct host_evidence *b,
-                         const struct evidence_port *y, struct finding_list *out)
+static const char *layer_of(const struct host_evidence *ev, const char *name)
 {
-    struct finding *f = NULL;
-    if (x->layer && y->layer && strcmp(x->layer, y->layer) != 0)
-        f = rule_differs(rule, out, "port %s is %s on %s, %s on %s", x->name, x->layer,
-                         rule_host(a), y->layer, rule_host(b));
-    else if (gigabits(x) && gigabits(y) && gigabits(x) != gigabits(y))
-        f = rule_differs(rule, out, "port %s runs at %s on %s, %s on %s", x->name, x->rate,
-                         rule_host(a), y->rate, rule_host(b));
-    if (f)
-        finding_add_host(f, rule_host(gigabits(x) && gigabits(x) < gigabits(y) ? a : b));
+    const struct evidence_port *port = port_of(ev, name);
+    return port && is_active(port) ? port->layer : NULL;
+}
+
+static const char *rate_of(const struct host_evidence *ev, const char *name)
+{
+    const struct evidence_port *port = port_of(ev, name);
+    return port && is_active(port) ? port->rate : NULL;
+}
+
+/* The port of that name on all hosts. */
+static void compare_port(const struct rule *rule, const struct host_evidence *const *hosts,
+                         size_t n, const char *name, struct finding_list *out)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    if (rule_values_format(hosts, n, layer_of, name, NULL, &text)) {
+        rule_differs(rule, out, "port %s is %s", name, buf_str(&text));
+    } else {
+        buf_reset(&text);
+        if (rule_values_format(hosts, n, rate_of, name, NULL, &text))
+            rule_differs(rule, out, "port %s runs at %s", name, buf_str(&text));
+    }
+    buf_fini(&text);
+}
+
+/* Whether no earlier host has a port of that name. */
+static bool is_first_with(const struct host_evidence *const *hosts, size_t i, const char *name)
+{
+    for (size_t k = 0; k < i; k++)
+        if (port_of(hosts[k], name))
+            return false;
+    return true;
 }
 
 void doctor_ib_port(const struct rule *rule, const struct host_evidence *const *hosts, size_t n,
@@ -59,11 +75,10 @@ void doctor_ib_port(const struct rule *rule, const struct host_evidence *const *
         if (!hosts[i]->ports.is_known)
             rule_unknown(rule, hosts[i], out, "the ports of InfiniBand devices");
         judge_ports(rule, hosts[i], out);
-        for (size_t k = 0; i > 0 && k < hosts[i]->ports.n; k++) {
-            const struct evidence_port *y = evidence_port_at(hosts[i], k);
-            const struct evidence_port *x = y->name ? port_of(hosts[0], y->name) : NULL;
-            if (x && is_active(x) && is_active(y))
-                compare_port(rule, hosts[0], x, hosts[i], y, out);
+        for (size_t k = 0; k < hosts[i]->ports.n; k++) {
+            const char *name = evidence_port_at(hosts[i], k)->name;
+            if (name && is_first_with(hosts, i, name))
+                compare_port(rule, hosts, n, name, out);
         }
     }
 }

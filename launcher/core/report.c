@@ -108,11 +108,19 @@ static void worker_line(const struct verdict *v, const struct options *opt, stru
     buf_adds(out, ")\n");
 }
 
-static void symptom_lines(const struct verdict *v, struct buf *out)
+const struct symptom *report_symptom(const struct verdict *v, const struct options *opt)
 {
     const struct symptom *s = symptom_find(v->error);
     if (!s)
         s = symptom_find(v->tail);
+    if (!s && v->kind == VERDICT_WORKER && v->end.kind == END_EXIT && opt->program)
+        s = symptom_of_worker(opt->program[0], v->end.code);
+    return s;
+}
+
+static void symptom_lines(const struct verdict *v, const struct options *opt, struct buf *out)
+{
+    const struct symptom *s = report_symptom(v, opt);
     if (s)
         buf_addf(out, "  %s: %s (muster explain %s)\n    %s\n", s->text, symptom_cause(s),
                  s->id, symptom_fix(s));
@@ -195,7 +203,7 @@ static void first_line(const struct job *job, const struct options *opt, struct 
         if (v->error)
             buf_addf(out, "  %s\n", v->error);
         tail_lines(v->tail, out);
-        symptom_lines(v, out);
+        symptom_lines(v, opt, out);
         return;
     case VERDICT_SIGNAL:
         buf_addf(out, "muster: ended by signal %d (%s)\n", v->signo, signal_name(v->signo));

@@ -39,6 +39,7 @@ static const struct symptom rows[] = {
     {"rdzv.refused", "exceeded error retry count", NULL, NULL},
     /* what muster-worker says */
     {"rank.missing", "has not reached", NULL, NULL},
+    {"net.reach", "cannot reach the address where NCCL waits for it", NULL, NULL},
     {"world.one", "worlds of one rank", NULL, NULL},
     {"data.flaky", "wrong elements in the", NULL, NULL},
     {"net.mpi", "Open MPI failed to TCP connect", NULL, NULL},
@@ -103,6 +104,23 @@ const struct symptom *symptom_find(const char *tail)
     for (size_t i = 0; tail && i < sizeof rows / sizeof rows[0]; i++)
         if (strstr(tail, rows[i].text))
             return &rows[i];
+    return NULL;
+}
+
+const struct symptom *symptom_of_worker(const char *program, int code)
+{
+    static const struct {
+        int code;
+        struct symptom symptom;
+    } statuses[] = {
+        {10, {"data.flaky", "muster-worker has found wrong data", NULL, NULL}},
+        {12, {"rank.missing", "muster-worker has waited for a rank", NULL, NULL}},
+    };
+    const char *slash = program ? strrchr(program, '/') : NULL,
+               *name = slash ? slash + 1 : program;
+    for (size_t i = 0; name && i < sizeof statuses / sizeof statuses[0]; i++)
+        if (statuses[i].code == code && strcmp(name, "muster-worker") == 0)
+            return &statuses[i].symptom;
     return NULL;
 }
 

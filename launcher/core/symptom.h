@@ -17,6 +17,10 @@ struct symptom {
  * the general, and the first whose text occurs is taken. NULL if nothing is known. Static. */
 const struct symptom *symptom_find(const char *tail);
 
+/* What an exit code of muster-worker is a symptom of; NULL if program, a path, is another one
+ * or the code says nothing. text is then words of our own. Static. */
+const struct symptom *symptom_of_worker(const char *program, int code);
+
 /* What it means, one line; what to do, one line that can be pasted where it is a command. */
 const char *symptom_cause(const struct symptom *s);
 const char *symptom_fix(const struct symptom *s);

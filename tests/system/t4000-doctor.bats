@@ -424,3 +424,14 @@ W
   expect_status 2
   expect_in "$stderr" "the nearest rule is gpu.duplicate"
 }
+
+@test "the reference worker's findings are rules, too: a rank that hangs, wrong data" {
+  unset MUSTER_TEST_ROOT MUSTER_PROBE
+  run_muster run -n 2 muster-worker --backend host --sizes 64K --inject hang:rank=1,phase=warm --deadline warm=1
+  expect_status 12
+  expect_in "$stderr" "(muster explain rank.missing)"
+  run_muster run -n 2 --report r.json muster-worker --backend host --sizes 64K --inject corrupt:rank=1
+  expect_status 10
+  expect_in "$stderr" "muster-worker has found wrong data: data is wrong at times (muster explain data.flaky)"
+  [[ $(python3 -c 'import json; print(json.load(open("r.json"))["verdict"]["symptom"]["id"])') == data.flaky ]]
+}

@@ -72,6 +72,17 @@ static void no_row_hides_another(void **state)
     }
 }
 
+static void exit_codes_of_the_worker(void **state)
+{
+    (void)state;
+    assert_string_equal(symptom_of_worker("/opt/bin/muster-worker", 10)->id, "data.flaky");
+    assert_string_equal(symptom_of_worker("muster-worker", 12)->id, "rank.missing");
+    assert_non_null(doctor_rule_find(symptom_of_worker("muster-worker", 12)->id));
+    assert_null(symptom_of_worker("muster-worker", 1));
+    assert_null(symptom_of_worker("./train", 10));
+    assert_null(symptom_of_worker(NULL, 10));
+}
+
 static void exit_codes(void **state)
 {
     (void)state;
@@ -89,6 +100,7 @@ int main(void)
         cmocka_unit_test(the_particular_comes_first),
         cmocka_unit_test(what_is_not_known_is_not_explained),
         cmocka_unit_test(no_row_hides_another),
+        cmocka_unit_test(exit_codes_of_the_worker),
         cmocka_unit_test(exit_codes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
