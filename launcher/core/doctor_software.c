@@ -86,18 +86,18 @@ void doctor_env_differs(const struct rule *rule, const struct host_evidence *con
                         size_t n, struct finding_list *out)
 {
     const struct host_evidence **known = mem_alloc(n, sizeof *known);
-    size_t nknown = 0;
+    size_t count = 0;
     for (size_t i = 0; i < n && n > 1; i++) {
         if (hosts[i]->settings.is_known)
-            known[nknown++] = hosts[i];
+            known[count++] = hosts[i];
         else
             rule_unknown(rule, hosts[i], out, "the settings of NCCL");
     }
-    for (size_t i = 0; i < nknown; i++)
+    for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < known[i]->settings.n; k++) {
             const char *name = evidence_setting_at(known[i], k)->name;
             if (name && is_compared(name) && is_first_with(known, i, name))
-                compare_setting(rule, known, nknown, name, out);
+                compare_setting(rule, known, count, name, out);
         }
     free(known);
 }

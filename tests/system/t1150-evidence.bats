@@ -101,7 +101,7 @@ P
 @test "a known line of the worker's stderr is explained below it" {
   run_muster -n 1 sh -c 'echo "NCCL WARN Duplicate GPU detected : rank 1" >&2; exit 1'
   expect_status 1
-  expect_in "$stderr" "  Duplicate GPU detected: two ranks use the same GPU"$'\n'"    take the device from LOCAL_RANK"
+  expect_in "$stderr" "  Duplicate GPU detected: two ranks use the same GPU (muster explain gpu.duplicate)"$'\n'"    take the device from LOCAL_RANK"
   run_muster -n 1 sh -c 'echo "my own words" >&2; exit 139'
   expect_status 139
   expect_in "$stderr" "  exit 139: a shell says so when its child died of SIGSEGV"

@@ -365,7 +365,7 @@ P
 }
 
 @test "what is no rule, or not doctor's, is refused" {
-  run_muster doctor --only shm.sise
+  run_muster doctor --only shm.sizes
   expect_status 2
   expect_in "$stderr" "the nearest is shm.size"
   run_muster doctor --skip rank.missing
@@ -420,7 +420,7 @@ W
   run_muster explain
   expect_in "$output" "rank.missing      error    a rank is missing"
   expect_in "$output" "PREFLIGHT"
-  run_muster explain gpu.duplicat
+  run_muster explain gpu.duplicates
   expect_status 2
   expect_in "$stderr" "the nearest rule is gpu.duplicate"
 }

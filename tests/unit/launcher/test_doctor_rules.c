@@ -235,7 +235,7 @@ static void without_evidence_nothing_passes(void **state)
 static void lists_name_rules_there_are(void **state)
 {
     struct err e;
-    const char *unknown[] = {"shm.sise", NULL}, *running[] = {"rank.missing", NULL};
+    const char *unknown[] = {"shm.sizes", NULL}, *running[] = {"rank.missing", NULL};
     (void)state;
     assert_int_equal(
         doctor_choice_check(&(struct doctor_choice){.only = unknown, .where = ALL}, &e), -1);

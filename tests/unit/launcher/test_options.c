@@ -277,6 +277,8 @@ static void help_names_every_option(void **state)
     struct buf text;
     buf_init(&text, 0);
     options_help(&text);
+    assert_null(strstr(buf_str(&text), "--evidence"));
+    options_help_command(OPTIONS_DOCTOR, &text); /* has some of its own */
 #define X(id, name, ...) assert_non_null(strstr(buf_str(&text), "--" name));
     OPTION_TABLE(X)
 #undef X
