@@ -62,12 +62,12 @@ int cmd_doctor(char *const *args)
         return cmd_fail(&e);
     buf_init(&text, 0);
     begin(opt.is_json, &text);
+    int status = preflight_status(&found);
     if (opt.is_json)
-        doctor_json(&found.findings, found.hosts, found.set.n, &text);
+        doctor_json(&found.findings, found.hosts, found.set.n, found.nlost, status, &text);
     else
         doctor_format(&found.findings, found.set.n, opt.is_verbose, &text);
     print(&text);
-    int status = preflight_status(&found);
     buf_fini(&text);
     preflight_fini(&found);
     return status;

@@ -105,7 +105,7 @@ void doctor_format(const struct finding_list *list, size_t nhosts, bool is_verbo
 }
 
 void doctor_json(const struct finding_list *list, const struct host_evidence *const *hosts,
-                 size_t n, struct buf *out)
+                 size_t n, size_t nlost, int status, struct buf *out)
 {
     buf_adds(out, "{\"schema\": \"muster.doctor/1\", \"hosts\": [");
     for (size_t i = 0; i < n; i++) {
@@ -113,7 +113,7 @@ void doctor_json(const struct finding_list *list, const struct host_evidence *co
         buf_adds(out, i ? ", " : "");
         buf_add_json(out, name, strlen(name));
     }
-    buf_addf(out, "], \"status\": %d, \"findings\": ", finding_list_status(list));
+    buf_addf(out, "], \"lost\": %zu, \"status\": %d, \"findings\": ", nlost, status);
     finding_list_json(list, out);
     buf_adds(out, "}\n");
 }

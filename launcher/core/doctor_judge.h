@@ -26,9 +26,10 @@ void doctor_judge(const struct doctor_choice *choice, const struct host_evidence
 void doctor_format(const struct finding_list *list, size_t nhosts, bool is_verbose,
                    struct buf *out);
 
-/* Appends one JSON object and a line end: {"schema": "muster.doctor/1", "hosts": [...],
- * "status": 78, "findings": [...]}. */
+/* Appends one JSON object and a line end: {"schema": "muster.doctor/1", "hosts": [...], "lost":
+ * 0, "status": 78, "findings": [...]}. nlost: hosts that did not answer; status: the exit
+ * status. */
 void doctor_json(const struct finding_list *list, const struct host_evidence *const *hosts,
-                 size_t n, struct buf *out);
+                 size_t n, size_t nlost, int status, struct buf *out);
 
 #endif

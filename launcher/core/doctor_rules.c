@@ -16,7 +16,7 @@ static const struct rule rows[] = {
      .title = "/dev/shm is too small",
      .level = FINDING_ERROR,
      .where = RULE_WORKER,
-     .looks = "free space of /dev/shm, and a file of 64 MiB a local rank there",
+     .looks = "free space of /dev/shm against 64 MiB a local rank, and a file of 64 MiB there",
      .symptom = "NCCL stops: failed to extend /dev/shm/nccl-...: No space left on device",
      .fix = "docker run --shm-size=1g or --ipc=host; Kubernetes: an emptyDir of medium Memory "
             "on /dev/shm",

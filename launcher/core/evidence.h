@@ -34,7 +34,7 @@ struct evidence_number {
     X(NUMBER, asks_gpus, "whether the job asks for GPUs")                                      \
     X(NUMBER, shm_size, "size of /dev/shm")                                                    \
     X(NUMBER, shm_free, "free in /dev/shm")                                                    \
-    X(NUMBER, shm_errno, "of making a file of 64 MiB a rank there")                            \
+    X(NUMBER, shm_errno, "of making a file of 64 MiB there")                                   \
     X(NUMBER, uid, "numeric user id")                                                          \
     X(NUMBER, removeipc, "whether logind removes the IPC objects of users that log out")       \
     X(TEXT, removeipc_file, "file that says so, or a word for the default")                    \

@@ -68,9 +68,13 @@ static int refuse(const char *option, const char *command, struct err *e)
 static int check_doctor(enum option_command command, const struct options *opt, struct err *e)
 {
     static const char judges[] = "muster doctor, or for muster run with --preflight";
+    if (command == OPTIONS_DOCTOR && opt->is_preflight)
+        return refuse("preflight", "muster run; doctor does the same", e);
     if (command == OPTIONS_DOCTOR)
-        return opt->is_preflight ? refuse("preflight", "muster run; doctor does the same", e)
-                                 : 0;
+        return opt->evidence != EVIDENCE_NOT_SHOWN && options_has_hosts(opt) ? err_set(
+                   e, ERR_USAGE,
+                   "--evidence shows this host alone; leave --hosts and --hostfile out")
+                                                                             : 0;
     if (opt->evidence != EVIDENCE_NOT_SHOWN)
         return refuse("evidence", "muster doctor", e);
     if (opt->lookups.n)

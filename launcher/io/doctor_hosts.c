@@ -50,6 +50,7 @@ struct asked {
 
 struct ask {
     const struct options *opt;
+    bool is_worker_asked;
     struct asked *hosts;
     size_t n;
     struct env_list env;
@@ -144,17 +145,6 @@ static int start(const struct ask *a, struct asked *h, struct err *e)
     return why ? -1 : 0;
 }
 
-static void send_text(struct asked *h, const struct buf *text)
-{
-    size_t done = 0;
-    while (done < text->len) {
-        ssize_t n = send(h->in, text->data + done, text->len - done, MSG_NOSIGNAL);
-        if (n <= 0)
-            return; /* it is gone; its end says so */
-        done += (size_t)n;
-    }
-}
-
 static void lose(struct asked *h, const char *why)
 {
     struct str rest = str_trim(str_from(buf_str(&h->complaint))), line = {NULL, 0};
@@ -162,6 +152,14 @@ static void lose(struct asked *h, const char *why)
         ;
     h->state = ASKED_LOST;
     log_error("doctor", "%s: %s%s%.*s", h->host->name, why, line.n ? ": " : "", STR_ARG(line));
+}
+
+/* The socket has room for all that is said; whoever is gone is known by its end. */
+static void send_text(struct asked *h, const struct buf *text)
+{
+    ssize_t n = send(h->in, text->data, text->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0 ? (size_t)n < text->len : errno == EAGAIN)
+        lose(h, "it does not listen");
 }
 
 static void begin(const struct ask *a, struct asked *h)
@@ -175,6 +173,8 @@ static void begin(const struct ask *a, struct asked *h)
         return;
     }
     buf_init(&text, 0);
+    if (!a->is_worker_asked)
+        buf_adds(&text, "worker=no\n");
     for (size_t i = 0; i < a->env.n; i++)
         if (!strchr(a->env.items[i], '\n'))
             buf_addf(&text, "env=%s\n", a->env.items[i]);
@@ -290,7 +290,7 @@ static void reach_all(struct ask *a, struct pollfd *p)
         if (a->hosts[i].state != ASKED_READY)
             continue;
         buf_init(&text, 0);
-        for (size_t k = 0, n = reach_plan(a->n, i, peers); k < n; k++) {
+        for (size_t k = 0, n = reach_plan(a->n, i, peers); k < n && a->is_worker_asked; k++) {
             const struct asked *peer = &a->hosts[peers[k]];
             if (peer->state != ASKED_LOST && peer->ev.listen)
                 buf_addf(&text, "peer=%s %s\n", peer->host->name, peer->ev.listen);
@@ -308,9 +308,8 @@ static void reach_all(struct ask *a, struct pollfd *p)
 /* ---- the end ---- */
 
 /* Its input has ended, so it ends; if not, it is ended. */
-static void leave(struct asked *h)
+static void leave(struct asked *h, uint64_t end)
 {
-    uint64_t end = now_ms() + LEAVE_MS;
     if (h->state == ASKED_LOST && h->pid > 0)
         kill(h->pid, SIGTERM);
     while (h->out >= 0 && now_ms() < end) {
@@ -334,11 +333,12 @@ static void leave(struct asked *h)
 static void finish(struct ask *a, struct evidence_set *out, size_t *nlost)
 {
     *out = (struct evidence_set){.hosts = mem_alloc(a->n, sizeof *out->hosts)};
+    uint64_t end = now_ms() + LEAVE_MS; /* for all of them */
     for (size_t i = 0; i < a->n; i++)
         close_fd(&a->hosts[i].in);
     for (size_t i = 0; i < a->n; i++) {
         struct asked *h = &a->hosts[i];
-        leave(h);
+        leave(h, end);
         if (h->state == ASKED_DONE) {
             evidence_set_text(&h->ev.host, h->host->name);
             out->hosts[out->n++] = h->ev;
@@ -358,10 +358,10 @@ static int find_self(struct ask *a, struct err *e)
     return gethostname(a->name, sizeof a->name - 1) < 0 ? err_sys(e, errno, "gethostname") : 0;
 }
 
-int doctor_hosts_ask(const struct options *opt, struct evidence_set *out, size_t *nlost,
-                     struct err *e)
+int doctor_hosts_ask(const struct options *opt, bool is_worker_asked, struct evidence_set *out,
+                     size_t *nlost, struct err *e)
 {
-    struct ask a = {.opt = opt};
+    struct ask a = {.opt = opt, .is_worker_asked = is_worker_asked};
     struct host_list list;
     struct buf text;
     buf_init(&text, 0);

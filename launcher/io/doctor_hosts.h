@@ -8,8 +8,9 @@
 
 #include "launcher/io/doctor_look.h"
 
-/* As doctor_look, for opt with a list of hosts. Blocks. */
-int doctor_hosts_ask(const struct options *opt, struct evidence_set *out, size_t *nlost,
-                     struct err *e);
+/* As doctor_look, for opt with a list of hosts. Blocks. Without is_worker_asked the hosts also
+ * do not try to reach each other: only what each sees by itself is wanted. */
+int doctor_hosts_ask(const struct options *opt, bool is_worker_asked, struct evidence_set *out,
+                     size_t *nlost, struct err *e);
 
 #endif

@@ -53,7 +53,7 @@ int doctor_look(const struct options *opt, bool is_worker_asked, struct evidence
 {
     *nlost = 0;
     if (options_has_hosts(opt))
-        return doctor_hosts_ask(opt, out, nlost, e);
+        return doctor_hosts_ask(opt, is_worker_asked, out, nlost, e);
     *out = (struct evidence_set){.hosts = mem_alloc(1, sizeof *out->hosts), .n = 1};
     if (doctor_look_here(opt, is_worker_asked, &out->hosts[0], e) == 0)
         return 0;

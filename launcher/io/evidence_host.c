@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "launcher/io/root_file.h"
 
-static const int64_t SHM_BYTES_A_RANK = 64 * 1024 * 1024;
+static const int64_t SHM_BYTES = 64 * 1024 * 1024; /* of one rank: more would be felt */
 
 /* ---- /dev/shm ---- */
 
@@ -41,9 +41,7 @@ static void gather_shm(const char *root, struct host_evidence *ev)
     if (statvfs(folder, &v) == 0) {
         evidence_set(&ev->shm_size, (int64_t)(v.f_blocks * v.f_frsize));
         evidence_set(&ev->shm_free, (int64_t)(v.f_bavail * v.f_frsize));
-        int64_t need = ev->ranks.value * SHM_BYTES_A_RANK;
-        bool is_clear = ev->shm_free.value < need; /* not worth filling it */
-        evidence_set(&ev->shm_errno, is_clear ? ENOSPC : try_file(folder, need));
+        evidence_set(&ev->shm_errno, try_file(folder, SHM_BYTES));
     }
     free(folder);
 }

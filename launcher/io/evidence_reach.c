@@ -21,6 +21,7 @@ enum { BACKLOG = 128 };
 struct conversation {
     struct options *opt;
     FILE *in, *out;
+    bool is_worker_asked;
     char *line; /* the last one read, without its end */
     size_t cap;
     char **kept; /* texts that opt borrows */
@@ -179,6 +180,8 @@ static void hear_surroundings(struct conversation *c)
 {
     const char *value;
     while (next_line(c)) {
+        if (strcmp(c->line, "worker=no") == 0)
+            c->is_worker_asked = false;
         char *equals = (value = after(c->line, "env=")) ? strchr(value, '=') : NULL;
         if (equals) {
             *equals = '\0';
@@ -212,10 +215,10 @@ static void hear_peers(struct conversation *c)
 
 int evidence_reach_serve(struct options *opt, FILE *in, FILE *out, struct err *e)
 {
-    struct conversation c = {.opt = opt, .in = in, .out = out};
+    struct conversation c = {.opt = opt, .in = in, .out = out, .is_worker_asked = true};
     struct host_evidence ev;
     hear_surroundings(&c);
-    int rc = doctor_look_here(opt, true, &ev, e);
+    int rc = doctor_look_here(opt, c.is_worker_asked, &ev, e);
     if (rc == 0) {
         int fd = listen_there(&ev);
         answer(&c, &ev);

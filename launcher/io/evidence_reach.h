@@ -1,7 +1,8 @@
 /* evidence_reach.h - the side of `muster doctor --evidence reach` on each host: looks, listens,
  * and then tries the other hosts.
  *
- * Speaks in lines, each part ended by an empty one. In: "env=NAME=VALUE" and "lookup=NAME".
+ * Speaks in lines, each part ended by an empty one. In: "worker=no" (do not run its
+ * probe), "env=NAME=VALUE" and "lookup=NAME".
  * Out: the evidence, with listen=. In: "peer=NAME ADDRESS PORT". Out: what came of it, as
  * evidence. Then it listens until its input ends.
  */

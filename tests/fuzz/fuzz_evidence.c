@@ -20,7 +20,7 @@ static void judge(const struct host_evidence *ev)
     doctor_judge(&choice, hosts, 2, &findings);
     buf_init(&text, 0);
     doctor_format(&findings, 2, true, &text);
-    doctor_json(&findings, hosts, 2, &text);
+    doctor_json(&findings, hosts, 2, 0, 78, &text);
     buf_fini(&text);
     finding_list_fini(&findings);
 }

@@ -358,7 +358,7 @@ W
 import json, sys
 r = json.loads(sys.argv[1])
 f = [f for f in r["findings"] if f["rule"] == "env.leftover"]
-assert r["schema"] == "muster.doctor/1" and r["status"] == 78 and len(r["hosts"]) == 1, r
+assert r["schema"] == "muster.doctor/1" and r["status"] == 78 and len(r["hosts"]) == 1 and r["lost"] == 0, r
 assert len(f) == 1 and f[0]["level"] == "error" and f[0]["hosts"] == r["hosts"], f
 assert f[0]["fix"] == "unset NCCL_ALGO, unless it is meant" and f[0]["seen"] and f[0]["symptom"], f
 P
@@ -378,6 +378,11 @@ P
   expect_status 2
   expect_in "$stderr" "--skip is for muster doctor, or for muster run with --preflight"
   run_muster run --evidence look true
+  expect_status 2
+  run_muster doctor --evidence look --hosts a,b
+  expect_status 2
+  expect_in "$stderr" "--evidence shows this host alone"
+  run_muster doctor --evidence sit
   expect_status 2
   run_muster plan --preflight true
   expect_status 2
