@@ -40,7 +40,9 @@ void doctor_nccl_library(const struct rule *rule, const struct host_evidence *co
         if (hosts[i]->nccl_version)
             judge_header(rule, hosts[i], out);
         else
-            rule_unknown(rule, hosts[i], out, "which NCCL a worker would load");
+            rule_unknown(rule, hosts[i], out,
+                         hosts[i]->probe_error ? hosts[i]->probe_error
+                                               : "which NCCL a worker would load");
     }
     struct buf text;
     buf_init(&text, 0);
@@ -118,11 +120,16 @@ void doctor_env_leftover(const struct rule *rule, const struct host_evidence *ev
     if (!ev->settings.is_known)
         rule_unknown(rule, ev, out, "the settings of NCCL");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const char *value = evidence_setting(ev, rows[i].name);
-        bool is_off = value && strcmp(value, "0") == 0 && strstr(rows[i].name, "DISABLE");
-        if (value && !is_off)
-            finding_set_fix(
-                rule_found(rule, ev, out, "%s=%s %s", rows[i].name, value, rows[i].effect),
-                "unset %s, unless it is meant", rows[i].name);
+        const struct evidence_setting *s = evidence_setting_find(ev, rows[i].name);
+        if (!s || !s->value || (strcmp(s->value, "0") == 0 && strstr(s->name, "DISABLE")))
+            continue;
+        bool is_file = s->origin && *s->origin == '/';
+        struct finding *f =
+            rule_found(rule, ev, out, "%s=%s%s%s%s %s", s->name, s->value, is_file ? " (" : "",
+                       is_file ? s->origin : "", is_file ? ")" : "", rows[i].effect);
+        if (is_file)
+            finding_set_fix(f, "take %s out of %s, unless it is meant", s->name, s->origin);
+        else
+            finding_set_fix(f, "unset %s, unless it is meant", s->name);
     }
 }

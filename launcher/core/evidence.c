@@ -158,14 +158,21 @@ bool evidence_is(const struct evidence_number *field, int64_t value)
     return field->is_known && field->value == value;
 }
 
-const char *evidence_setting(const struct host_evidence *ev, const char *name)
+const struct evidence_setting *evidence_setting_find(const struct host_evidence *ev,
+                                                     const char *name)
 {
     for (size_t i = 0; i < ev->settings.n; i++) {
         const struct evidence_setting *s = evidence_setting_at(ev, i);
         if (s->name && strcmp(s->name, name) == 0)
-            return s->value;
+            return s;
     }
     return NULL;
+}
+
+const char *evidence_setting(const struct host_evidence *ev, const char *name)
+{
+    const struct evidence_setting *s = evidence_setting_find(ev, name);
+    return s ? s->value : NULL;
 }
 
 /* ---- text ---- */

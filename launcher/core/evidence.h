@@ -32,7 +32,6 @@ struct evidence_number {
     X(NUMBER, bytes, "largest buffer of one rank in a test")                                   \
     X(NUMBER, expect_gpus, "GPUs that the user says there are")                                \
     X(NUMBER, asks_gpus, "whether the job asks for GPUs")                                      \
-    X(NUMBER, shm_size, "size of /dev/shm")                                                    \
     X(NUMBER, shm_free, "free in /dev/shm")                                                    \
     X(NUMBER, shm_errno, "of making a file of 64 MiB there")                                   \
     X(NUMBER, uid, "numeric user id")                                                          \
@@ -52,13 +51,11 @@ struct evidence_number {
     X(TEXT, kernel_driver, "version of the loaded kernel module")                              \
     X(NUMBER, is_open_module, "whether it is the open kernel module")                          \
     X(NUMBER, nvml, "answer of nvmlInit; -1 = there is no NVML")                               \
-    X(TEXT, nvml_driver, "driver version that NVML gives")                                     \
     X(NUMBER, probe, "exit status of the worker's probe; -1 = none was run")                   \
     X(TEXT, probe_error, "why it failed")                                                      \
     X(NUMBER, cuda_driver, "CUDA version of the driver, 13000 for 13.0; 0 = none")             \
     X(NUMBER, cuda_runtime, "CUDA version of the worker's runtime")                            \
     X(NUMBER, cuda_code, "answer of cudaGetDeviceCount")                                       \
-    X(NUMBER, cuda_count, "GPUs that CUDA counts")                                             \
     X(NUMBER, cuda_peers, "whether all GPUs reach each other's memory; 0 = some do not")       \
     X(TEXT, nccl_version, "version of the NCCL that is loaded, 2.28.9")                        \
     X(TEXT, nccl_file, "its file")                                                             \
@@ -86,7 +83,6 @@ struct evidence_number {
     X(NUMBER, processes, "compute processes on it")                                            \
     X(TEXT, pids, "their ids, as in 4711 4712")                                                \
     X(NUMBER, memory_free, "free memory")                                                      \
-    X(NUMBER, memory, "its memory")                                                            \
     X(NUMBER, mig, "whether MIG is on")                                                        \
     X(NUMBER, links, "NVLinks that are active")                                                \
     X(TEXT, links_down, "NVLinks that are not, as in 3 7")                                     \
@@ -98,17 +94,14 @@ struct evidence_number {
 #define EVIDENCE_PAIR(X)                                                                       \
     X(NUMBER, a, "NVML index")                                                                 \
     X(NUMBER, b, "NVML index")                                                                 \
-    X(NUMBER, p2p, "nvmlDeviceGetP2PStatus of reading; 0 = good")                              \
-    X(NUMBER, nvlink, "the same of NVLink; 0 = they have one that works")
+    X(NUMBER, p2p, "nvmlDeviceGetP2PStatus of reading; 0 = good")
 
 /* A GPU on the PCI bus, as sysfs has it. */
 #define EVIDENCE_BUS(X)                                                                        \
     X(TEXT, pci, "0000:65:00.0")                                                               \
     X(NUMBER, has_driver, "whether /proc/driver/nvidia/gpus has it")                           \
     X(NUMBER, width, "PCIe lanes in use")                                                      \
-    X(NUMBER, width_max, "PCIe lanes it could use")                                            \
-    X(TEXT, speed, "transfer rate, as sysfs has it")                                           \
-    X(TEXT, speed_max, "the highest it could use")
+    X(NUMBER, width_max, "PCIe lanes it could use")
 
 /* What a rank of this host would get. */
 #define EVIDENCE_PLACE(X)                                                                      \
@@ -225,7 +218,9 @@ void evidence_set_text(char **field, const char *text);
 /* Whether a number is known and has this value. */
 bool evidence_is(const struct evidence_number *field, int64_t value);
 
-/* The value of a setting, NULL if it is not set. */
+/* A setting, or its value; NULL if it is not set. */
+const struct evidence_setting *evidence_setting_find(const struct host_evidence *ev,
+                                                     const char *name);
 const char *evidence_setting(const struct host_evidence *ev, const char *name);
 
 /* Text form: "name=value" lines, an item's as "gpu.0.uuid=GPU-...", the length of each known

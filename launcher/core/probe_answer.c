@@ -27,10 +27,13 @@ void probe_answer_read(struct str text, struct host_evidence *ev)
         struct evidence_number *number;
         char **text;
     } keys[] = {
-        {"driver", &ev->cuda_driver, NULL},  {"runtime", &ev->cuda_runtime, NULL},
-        {"count", &ev->cuda_count, NULL},    {"code", &ev->cuda_code, NULL},
-        {"peers", &ev->cuda_peers, NULL},    {"nccl_version", NULL, &ev->nccl_version},
-        {"nccl_file", NULL, &ev->nccl_file}, {"nccl_header", NULL, &ev->nccl_header},
+        {"driver", &ev->cuda_driver, NULL},
+        {"runtime", &ev->cuda_runtime, NULL},
+        {"code", &ev->cuda_code, NULL},
+        {"peers", &ev->cuda_peers, NULL},
+        {"nccl_version", NULL, &ev->nccl_version},
+        {"nccl_file", NULL, &ev->nccl_file},
+        {"nccl_header", NULL, &ev->nccl_header},
     };
     struct str line;
     while (str_split(&text, '\n', &line)) {

@@ -8,7 +8,7 @@
 
 #include "launcher/core/evidence.h"
 
-/* Reads driver, runtime, count, code, peers (numbers), nccl_version, nccl_file, nccl_header.
+/* Reads driver, runtime, code, peers (numbers), nccl_version, nccl_file, nccl_header.
  * What is missing or no number stays unknown. */
 void probe_answer_read(struct str text, struct host_evidence *ev);
 

@@ -53,12 +53,6 @@ static void on_device(void *ctx, const char *name)
     evidence_set(&bus->has_driver, root_exists(l->root, driver));
     set_number(l, name, "current_link_width", &bus->width);
     set_number(l, name, "max_link_width", &bus->width_max);
-    char *speed = device_line(l, name, "current_link_speed");
-    char *speed_max = device_line(l, name, "max_link_speed");
-    evidence_set_text(&bus->speed, speed);
-    evidence_set_text(&bus->speed_max, speed_max);
-    free(speed_max);
-    free(speed);
     free(driver);
 }
 

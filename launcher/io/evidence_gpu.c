@@ -61,10 +61,8 @@ static void add_gpu(const char *root, const struct device *d, bool has_state,
     evidence_set(&gpu->mig, d->mig_enabled);
     if (d->nprocs >= 0)
         evidence_set(&gpu->processes, d->nprocs);
-    if (d->mem_total) {
-        evidence_set(&gpu->memory, (int64_t)d->mem_total);
+    if (d->mem_total)
         evidence_set(&gpu->memory_free, (int64_t)d->mem_free);
-    }
     add_pids(d, gpu);
 }
 
@@ -133,8 +131,6 @@ static void ask_pair(const struct nvml *n, struct nvml_handle *a, struct nvml_ha
     int status;
     if (n->p2p && n->p2p(a, b, NVML_P2P_READ, &status) == NVML_OK)
         evidence_set(&pair->p2p, status);
-    if (n->p2p && n->p2p(a, b, NVML_P2P_NVLINK, &status) == NVML_OK)
-        evidence_set(&pair->nvlink, status);
 }
 
 static void ask_pairs(const struct nvml *n, struct host_evidence *ev)
@@ -159,13 +155,10 @@ static void ask_nvml(const char *path, struct host_evidence *ev)
     struct nvml n;
     struct err e;
     int rc;
-    char version[96];
     bool is_open = nvml_open(path, &n, &rc, &e) == 0;
     evidence_set(&ev->nvml, rc);
     if (!is_open)
         return;
-    if (n.driver && n.driver(version, sizeof version) == NVML_OK)
-        evidence_set_text(&ev->nvml_driver, version);
     for (size_t i = 0; i < ev->gpus.n; i++) {
         struct evidence_gpu *gpu = evidence_gpu_at(ev, i);
         struct nvml_handle *h;

@@ -39,7 +39,6 @@ static void gather_shm(const char *root, struct host_evidence *ev)
     char *folder = mem_printf("%s/dev/shm", root);
     struct statvfs v;
     if (statvfs(folder, &v) == 0) {
-        evidence_set(&ev->shm_size, (int64_t)(v.f_blocks * v.f_frsize));
         evidence_set(&ev->shm_free, (int64_t)(v.f_bavail * v.f_frsize));
         evidence_set(&ev->shm_errno, try_file(folder, SHM_BYTES));
     }

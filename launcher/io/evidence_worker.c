@@ -38,6 +38,8 @@ void evidence_gather_worker(const struct evidence_request *r, struct host_eviden
     evidence_set(&ev->probe, -1);
     if (path)
         run(path, r, ev);
+    else
+        evidence_set_text(&ev->probe_error, e.text);
     free(path);
     if (ev->cuda_driver.is_known && ev->cuda_driver.value > 0)
         evidence_set(&ev->has_libcuda, 1);

@@ -72,7 +72,7 @@ struct nvml_fabric {
 static_assert(sizeof(struct nvml_fabric) == 28, "nvmlGpuFabricInfo_t");
 
 enum { NVML_ECC_UNCORRECTED = 1, NVML_ECC_VOLATILE = 0 };
-enum { NVML_P2P_READ = 0, NVML_P2P_NVLINK = 2 };
+enum { NVML_P2P_READ = 0 };
 enum { NVML_LINKS_MAX = 18 };
 
 /* X(needed, name, symbol, arguments): a row is a function that returns an nvmlReturn_t. Those

@@ -322,7 +322,8 @@ put_hca() { # state link-layer
   silent env.leftover
   NCCL_ALGO=Ring fires env.leftover "fix: unset NCCL_ALGO, unless it is meant"
   put /etc/nccl.conf "NCCL_P2P_DISABLE=1 # why?"
-  fires env.leftover "NCCL_P2P_DISABLE=1 sends what NVLink could carry"
+  fires env.leftover "NCCL_P2P_DISABLE=1 (/etc/nccl.conf) sends what NVLink could carry"
+  expect_in "$output" "fix: take NCCL_P2P_DISABLE out of /etc/nccl.conf, unless it is meant"
   NCCL_P2P_DISABLE=0 silent env.leftover
 }
 

@@ -100,7 +100,6 @@ static void the_probe_may_say_more_or_less(void **state)
     assert_true(evidence_is(&ev.cuda_driver, 12080));
     assert_true(evidence_is(&ev.cuda_runtime, 13000));
     assert_true(evidence_is(&ev.cuda_code, 35));
-    assert_false(ev.cuda_count.is_known);
     assert_false(ev.cuda_peers.is_known);
     assert_string_equal(ev.nccl_version, "2.28.9");
     assert_null(ev.nccl_file);
