@@ -21,10 +21,13 @@ add_executable(counter system/toys/counter.c)
 target_link_libraries(counter PRIVATE rendezvous_client)
 add_executable(beater system/toys/beater.c)
 target_link_libraries(beater PRIVATE muster_flags)
+add_executable(deny_numa tools/deny_numa.c)
+target_link_libraries(deny_numa PRIVATE muster_flags)
 
 include(${CMAKE_CURRENT_LIST_DIR}/fuzz_target.cmake)
 muster_fuzz_target(link_wire ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_link_wire.c muster_core)
 muster_fuzz_target(check_json ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_check_json.c muster_io)
+muster_fuzz_target(evidence ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_evidence.c muster_core)
 
 # muster under valgrind, beside real workers. A sanitizer and valgrind exclude each other.
 if(NOT MUSTER_SANITIZE AND TARGET muster)

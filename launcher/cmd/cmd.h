@@ -13,6 +13,7 @@ int cmd_check(char *const *args);
 int cmd_plan(char *const *args);
 int cmd_agent(char *const *args);
 int cmd_gpus(char *const *args);
+int cmd_doctor(char *const *args);
 int cmd_store(char *const *args);
 int cmd_notify(char *const *args);
 int cmd_explain(char *const *args);

@@ -1,13 +1,33 @@
-/* muster explain CODE: what an error code means, from the registry. */
+/* muster explain CODE: what an error code means, from the registry; or a rule of doctor. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "launcher/cmd/cmd.h"
+#include "launcher/core/doctor_rules.h"
 
 static void print_row(enum err_code code)
 {
     printf("%-15s exit %3d  %s\n", err_name(code), err_exit_status(code), err_hint(code));
+}
+
+static void print_rule(const struct rule *rule)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    doctor_rule_format(rule, &text);
+    fputs(buf_str(&text), stdout);
+    buf_fini(&text);
+}
+
+static void print_rules(void)
+{
+    size_t n;
+    const struct rule *rules = doctor_rules(&n);
+    printf("\nRules of `muster doctor`, and what is known of a failed rank's last lines:\n");
+    for (size_t i = 0; i < n; i++)
+        printf("%-17s %-8s %s\n", rules[i].id, finding_level_name(rules[i].level),
+               rules[i].title);
 }
 
 int cmd_explain(char *const *args)
@@ -19,10 +39,19 @@ int cmd_explain(char *const *args)
         if (args[0])
             return 0;
     }
-    if (!args[0])
+    if (!args[0]) {
+        print_rules();
         return 0;
+    }
+    const struct rule *rule = doctor_rule_find(args[0]);
+    if (rule) {
+        print_rule(rule);
+        return 0;
+    }
     struct err e;
-    err_set(&e, ERR_USAGE, "explain: no code is called '%s'; `muster explain` lists all",
-            args[0]);
+    err_set(&e, ERR_USAGE,
+            "explain: no code and no rule is called '%s'; the nearest rule is %s (`muster "
+            "explain` lists all)",
+            args[0], doctor_rule_nearest(args[0])->id);
     return cmd_fail(&e);
 }

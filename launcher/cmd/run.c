@@ -13,6 +13,7 @@
 #include "launcher/cmd/engines.h"
 #include "launcher/cmd/meet.h"
 #include "launcher/cmd/outcome.h"
+#include "launcher/cmd/preflight.h"
 #include "launcher/core/junit.h"
 #include "launcher/core/node_plan.h"
 #include "launcher/core/report.h"
@@ -154,12 +155,37 @@ static int run_where(struct options *opt, const struct engine_found *found,
     return err_set(e, ERR_INTERNAL, "nobody knows how to start this job");
 }
 
+/* The hosts are looked at before anything is started. */
+static int judge_first(const struct options *opt, struct err *e)
+{
+    struct preflight found;
+    struct buf text;
+    if (preflight_look(opt, PREFLIGHT_HOST, &found, e) < 0)
+        return -1;
+    size_t nerrors = finding_list_count(&found.findings, FINDING_ERROR);
+    buf_init(&text, 0);
+    if (nerrors || finding_list_count(&found.findings, FINDING_WARNING) || opt->is_verbose)
+        doctor_format(&found.findings, found.set.n, opt->is_verbose, &text);
+    say(buf_str(&text), text.len, SAY_REPORT_MS);
+    buf_fini(&text);
+    int rc = 0;
+    if (nerrors)
+        rc = err_set(e, ERR_PREFLIGHT, "--preflight: %zu error%s, nothing was started", nerrors,
+                     nerrors == 1 ? "" : "s");
+    else if (found.nlost)
+        rc = err_set(e, ERR_UNAVAILABLE,
+                     "--preflight: %zu host%s could not be looked at, nothing was started",
+                     found.nlost, found.nlost == 1 ? "" : "s");
+    preflight_fini(&found);
+    return rc;
+}
+
 /* The job has its name. */
 static int run_named(struct options *opt, char *const *args, struct outcome *out, struct err *e)
 {
     struct engine_found found;
     struct facts facts;
-    if (engines_find(opt, &found, e) < 0
+    if (engines_find(opt, &found, e) < 0 || (opt->is_preflight && judge_first(opt, e) < 0)
         || facts_gather(node_plan_needs_gpus(opt), &facts, e) < 0)
         return -1;
     facts_gather_topology(opt->cpu_bind, &facts);

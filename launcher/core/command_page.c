@@ -24,9 +24,14 @@ static bool gpus_option(size_t i, struct option_face *out)
     return options_face(OPTIONS_GPUS, i, out);
 }
 
+static bool doctor_option(size_t i, struct option_face *out)
+{
+    return options_face(OPTIONS_DOCTOR, i, out);
+}
+
 #define OF_RUN_NOTES                                                                           \
-    "Each long option but --binding, --module, --json and --help can also be set in the "      \
-    "environment: MUSTER_MAX_RESTARTS for --max-restarts. The command line wins."
+    "Each long option but --binding, --module, --json, --only, --skip and --help can also be " \
+    "set in the environment: MUSTER_MAX_RESTARTS for --max-restarts. The command line wins."
 
 static const struct command_page pages[] = {
     [COMMAND_run] =
@@ -110,6 +115,22 @@ static const struct command_page pages[] = {
             .examples = {{"muster plan --gpus 2,0 --binding isolated train.py",
                           "which rank would get which GPU"}},
         },
+    [COMMAND_doctor] =
+        {
+            .name = "doctor",
+            .summary = "what would go wrong on these hosts, and how to mend it",
+            .usage = "doctor [options]",
+            .about =
+                "What would go wrong on this host, or on the hosts of a list, before a job "
+                "finds out: each finding says what was seen, what it leads to and how to mend "
+                "it. Starts no worker and changes nothing. Status 0; 78 if there is an error; "
+                "69 if a host cannot be asked. `muster explain ID` shows a rule in full.",
+            .notes = OF_RUN_NOTES,
+            .option = doctor_option,
+            .examples = {{"muster doctor --hostfile hosts",
+                          "each host looks at itself, then tries the others"},
+                         {"muster doctor --strict --json", "in a prolog"}},
+        },
     [COMMAND_torchrun] =
         {
             .name = "torchrun",
@@ -159,10 +180,12 @@ static const struct command_page pages[] = {
     [COMMAND_explain] =
         {
             .name = "explain",
-            .summary = "say what an error code means",
-            .usage = "explain [CODE]",
-            .about = "What an error code of muster's means, its exit status and what to do; "
-                     "without CODE all of them.",
+            .summary = "say what an error code, or a rule of doctor, means",
+            .usage = "explain [CODE|RULE]",
+            .about =
+                "What an error code of muster's means, its exit status and what to do; of a "
+                "rule of `muster doctor` what it looks at, what it leads to and how to mend "
+                "it. Without a word all of them.",
 #define X(name, status, hint) #name " "
             .words = ERR_REGISTRY(X),
 #undef X

@@ -15,6 +15,7 @@
     X(check)                                                                                   \
     X(gpus)                                                                                    \
     X(plan)                                                                                    \
+    X(doctor)                                                                                  \
     X(torchrun)                                                                                \
     X(store)                                                                                   \
     X(notify)                                                                                  \

@@ -59,15 +59,48 @@ static int check_wrap(const struct options *opt, struct err *e)
     return err_set(e, ERR_USAGE, "--wrap-ranks needs the words to put first: --wrap TEXT");
 }
 
+static int refuse(const char *option, const char *command, struct err *e)
+{
+    return err_set(e, ERR_USAGE, "--%s is for %s", option, command);
+}
+
+/* What only doctor heeds, or a run that judges its hosts first. */
+static int check_doctor(enum option_command command, const struct options *opt, struct err *e)
+{
+    static const char judges[] = "muster doctor, or for muster run with --preflight";
+    if (command == OPTIONS_DOCTOR && opt->is_preflight)
+        return refuse("preflight", "muster run; doctor does the same", e);
+    if (command == OPTIONS_DOCTOR)
+        return opt->evidence != EVIDENCE_NOT_SHOWN && options_has_hosts(opt) ? err_set(
+                   e, ERR_USAGE,
+                   "--evidence shows this host alone; leave --hosts and --hostfile out")
+                                                                             : 0;
+    if (opt->evidence != EVIDENCE_NOT_SHOWN)
+        return refuse("evidence", "muster doctor", e);
+    if (opt->lookups.n)
+        return refuse("lookup", "muster doctor", e);
+    if (opt->is_preflight && command == OPTIONS_RUN)
+        return 0;
+    if (opt->only.n || opt->skip.n)
+        return refuse(opt->only.n ? "only" : "skip", judges, e);
+    if (opt->origin[OPTION_STRICT] == ORIGIN_COMMAND_LINE && opt->is_strict)
+        return refuse("strict", judges, e);
+    return opt->origin[OPTION_EXPECT_GPUS] == ORIGIN_COMMAND_LINE
+               ? refuse("expect-gpus", judges, e)
+               : 0;
+}
+
 int option_checks_command(enum option_command command, const struct options *opt,
                           const char *const *environment, struct err *e)
 {
+    if (check_doctor(command, opt, e) < 0)
+        return -1;
     switch (command) {
     case OPTIONS_RUN:
         if (opt->is_json)
             return err_set(
                 e, ERR_USAGE,
-                "--json is for muster plan and muster gpus; a run has no such report");
+                "--json is for muster plan, gpus and doctor; a run has no such report");
         break;
     case OPTIONS_PLAN:
         if (opt->nnodes_max > 1 && !options_has_hosts(opt))
@@ -82,7 +115,16 @@ int option_checks_command(enum option_command command, const struct options *opt
                            "run where says: muster plan [options] %s",
                            opt->program[0], opt->program[0]);
         return check_hosts(opt, e);
+    case OPTIONS_DOCTOR:
+        break;
     }
+    if (command == OPTIONS_DOCTOR)
+        return opt->program
+                   ? err_set(e, ERR_USAGE,
+                             "'%s': muster doctor starts nothing and takes options only; "
+                             "to judge hosts before a run: muster run --preflight",
+                             opt->program[0])
+                   : check_hosts(opt, e);
     if (!opt->program)
         return err_set(e, ERR_USAGE, "no program to run; as in: muster %s -n 4 train.py",
                        command == OPTIONS_PLAN ? "plan" : "run");

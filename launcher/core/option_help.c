@@ -19,15 +19,28 @@ static bool is_about_gpus(enum option_id id)
 }
 static_assert(OPTION_NPROC == 0, "the options of GPU selection come first in the table");
 
+/* Which hosts and GPUs, what is judged, and how it is said. */
+static bool is_about_doctor(enum option_id id)
+{
+    return is_about_gpus(id) || id == OPTION_NNODES
+           || (id >= OPTION_HOSTFILE && id <= OPTION_EXCLUDE)
+           || (id >= OPTION_SSH && id <= OPTION_REMOTE_MUSTER)
+           || (id > OPTION_PREFLIGHT && id <= OPTION_VERBOSE);
+}
+static_assert(OPTION_PREFLIGHT < OPTION_ONLY && OPTION_ONLY < OPTION_VERBOSE,
+              "the options of doctor stand together");
+
 static bool has_option(enum option_command command, enum option_id id)
 {
     switch (command) {
     case OPTIONS_RUN:
-        return id != OPTION_JSON;
+        return id != OPTION_JSON && id != OPTION_LOOKUP && id != OPTION_EVIDENCE;
     case OPTIONS_PLAN:
-        return true;
+        return !(id >= OPTION_PREFLIGHT && id <= OPTION_EVIDENCE);
     case OPTIONS_GPUS:
         return is_about_gpus(id);
+    case OPTIONS_DOCTOR:
+        return is_about_doctor(id);
     }
     return false;
 }

@@ -246,6 +246,12 @@ int option_value_set(struct options *opt, const struct option_row *row, const ch
                       "one of auto, py-spy, eu-stack, gdb, none", e);
     case VALUE_SCHEDULER_ENV:
         return set_scheduler_env(at, where, text, e);
+    case VALUE_EVIDENCE:
+        *(enum evidence_how *)at =
+            strcmp(text, "reach") == 0 ? EVIDENCE_REACHED : EVIDENCE_LOOK;
+        return strcmp(text, "reach") == 0 || strcmp(text, "look") == 0
+                   ? 0
+                   : bad_value(e, where, text, "look or reach");
     case VALUE_MPI:
         return mpi_mode_parse(str_from(text), at) < 0
                    ? bad_value(e, where, text, "auto, pmix, pmi or none")
@@ -334,6 +340,8 @@ void option_value_format(const struct options *opt, const struct option_row *row
     case VALUE_INPUT:
         buf_adds(out, *(const char *const *)at ? *(const char *const *)at : "");
         return;
+    case VALUE_EVIDENCE:
+        return; /* never with a job */
     case VALUE_SCHEDULER_ENV:
         buf_adds(out, scheduler_envs[*(const enum scheduler_env *)at]);
         return;

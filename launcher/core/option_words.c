@@ -49,6 +49,7 @@ const char *option_words(enum option_type type)
     case VALUE_NNODES:
     case VALUE_LIST:
     case VALUE_NOTICE:
+    case VALUE_EVIDENCE:
         return NULL;
     }
 #undef X

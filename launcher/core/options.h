@@ -48,6 +48,7 @@ enum option_type {
     VALUE_SCHEDULER_ENV, /* enum scheduler_env */
     VALUE_MPI,           /* enum mpi_mode */
     VALUE_COMPAT,        /* const char *, a list of compat.h */
+    VALUE_EVIDENCE,      /* enum evidence_how */
 };
 
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
@@ -216,9 +217,25 @@ enum option_type {
       "port of the rendezvous store (default: any free one)")                                  \
     X(MODULE, "module", 'm', false, "PET_MODULE", FLAG, is_module, NULL,                       \
       "the program is a Python module, as in python3 -m")                                      \
+    X(PREFLIGHT, "preflight", 0, true, NULL, FLAG, is_preflight, NULL,                         \
+      "of muster run: judge each host first, as muster doctor does without CUDA; an error "    \
+      "ends with status 78, and nothing is started")                                           \
+    X(ONLY, "only", 0, false, NULL, LIST, only, "ID",                                          \
+      "of muster doctor and --preflight: judge this rule only; may be repeated (muster "       \
+      "explain lists them)")                                                                   \
+    X(SKIP, "skip", 0, false, NULL, LIST, skip, "ID", "likewise: all rules but this one")      \
+    X(STRICT, "strict", 0, true, NULL, FLAG, is_strict, NULL, "likewise: warnings are errors") \
+    X(EXPECT_GPUS, "expect-gpus", 0, true, NULL, COUNT, expect_gpus, "N",                      \
+      "likewise: each host should have N GPUs")                                                \
+    X(LOOKUP, "lookup", 0, false, NULL, LIST, lookups, "NAME",                                 \
+      "of muster doctor: a name that each host should know, besides those of the list of "     \
+      "hosts; may be repeated")                                                                \
+    X(EVIDENCE, "evidence", 0, false, NULL, EVIDENCE, evidence, "HOW",                         \
+      "of muster doctor: do not judge, print what is judged: look (this host alone) or reach " \
+      "(then connect to the peers that standard input names)")                                 \
     X(VERBOSE, "verbose", 'v', true, NULL, FLAG, is_verbose, NULL, "say what muster does")     \
     X(JSON, "json", 0, false, NULL, FLAG, is_json, NULL,                                       \
-      "of muster plan and muster gpus: the answer as one JSON object")                         \
+      "of muster plan, gpus and doctor: the answer as one JSON object")                        \
     X(HELP, "help", 'h', false, NULL, FLAG, is_help, NULL, "this text")
 
 enum option_id {
@@ -229,7 +246,7 @@ enum option_id {
 };
 
 /* Whose command line it is: all read the same options. */
-enum option_command { OPTIONS_RUN, OPTIONS_PLAN, OPTIONS_GPUS };
+enum option_command { OPTIONS_RUN, OPTIONS_PLAN, OPTIONS_GPUS, OPTIONS_DOCTOR };
 
 enum option_origin { ORIGIN_DEFAULT, ORIGIN_PET, ORIGIN_ENVIRONMENT, ORIGIN_COMMAND_LINE };
 
@@ -239,6 +256,9 @@ struct text_list {
     const char *items[TEXT_LIST_MAX + 1]; /* NULL-terminated */
     uint32_t n;
 };
+
+/* What `muster doctor` shows instead of a judgement. */
+enum evidence_how { EVIDENCE_NOT_SHOWN, EVIDENCE_LOOK, EVIDENCE_REACHED };
 
 /* Where a number of workers that is not given comes from. */
 enum nproc_source { NPROC_GPUS, NPROC_CPUS, NPROC_AUTO };
@@ -296,6 +316,10 @@ struct options {
     bool require_secret;
     bool is_store_open; /* the store serves everybody */
     bool is_module, is_verbose, is_help, is_json;
+    bool is_preflight, is_strict;
+    uint32_t expect_gpus;                 /* 0 = not given */
+    struct text_list only, skip, lookups; /* rules; names of hosts */
+    enum evidence_how evidence;
     bool is_plan; /* muster plan: the job ends when every node is ready, nothing starts */
     enum nproc_source nproc_source; /* while nproc is 0 */
     enum interpreter interpreter;
@@ -349,7 +373,7 @@ int options_parse(char *const *args, const char *const *environment, struct opti
                   struct err *e);
 
 /* The same for another command. `plan` sets is_plan; `gpus` starts nothing, so a program is an
- * error; --json is an error for `run`. */
+ * error, and so does `doctor`; --json is an error for `run`. */
 int options_parse_command(enum option_command command, char *const *args,
                           const char *const *environment, struct options *opt, struct err *e);
 

@@ -67,7 +67,12 @@ static int add_remote_text(const struct remote_ssh *r, struct argv *out, struct 
     buf_init(&text, 0);
     buf_adds(&text, "exec ");
     int rc = shell_quote(r->muster, &text, e);
-    buf_addf(&text, " agent --boot=%s", r->token);
+    for (const char *const *word = r->words; word && *word && rc == 0; word++) {
+        buf_addc(&text, ' ');
+        rc = shell_quote(*word, &text, e);
+    }
+    if (!r->words)
+        buf_addf(&text, " agent --boot=%s", r->token);
     if (rc == 0)
         add(out, buf_steal(&text));
     buf_fini(&text);
@@ -87,7 +92,8 @@ int remote_ssh_argv(const struct remote_ssh *r, struct argv *out, struct err *e)
                                         NULL};
     *out = (struct argv){0};
     if (check_path(r->muster, "muster on the other host", e) != 0
-        || check_token(r->token, e) != 0 || check_ssh_word(r->host, "host", e) != 0
+        || (!r->words && check_token(r->token, e) != 0)
+        || check_ssh_word(r->host, "host", e) != 0
         || (r->user && check_ssh_word(r->user, "user", e) != 0))
         return -1;
     add(out, mem_strdup(r->ssh ? r->ssh : "ssh"));

@@ -32,7 +32,8 @@ struct remote_ssh {
     const char *user;   /* NULL = not given */
     const char *host;   /* without brackets */
     const char *muster; /* its path there, absolute */
-    const char *token;  /* REMOTE_TOKEN_DIGITS lower-case hexadecimal digits */
+    const char *token;  /* REMOTE_TOKEN_DIGITS lower-case hexadecimal digits; NULL with words */
+    const char *const *words; /* NULL-terminated: run these of muster instead of an agent */
 };
 
 /* All fill out and return 0, or -1 with ERR_USAGE where a word could be taken for an option or

@@ -109,13 +109,22 @@ static void worker_line(const struct verdict *v, const struct options *opt, stru
     buf_adds(out, ")\n");
 }
 
-static void symptom_lines(const struct verdict *v, struct buf *out)
+const struct symptom *report_symptom(const struct verdict *v, const struct options *opt)
 {
     const struct symptom *s = symptom_find(v->error);
     if (!s)
         s = symptom_find(v->tail);
+    if (!s && v->kind == VERDICT_WORKER && v->end.kind == END_EXIT && opt->program)
+        s = symptom_of_worker(opt->program[0], v->end.code);
+    return s;
+}
+
+static void symptom_lines(const struct verdict *v, const struct options *opt, struct buf *out)
+{
+    const struct symptom *s = report_symptom(v, opt);
     if (s)
-        buf_addf(out, "  %s: %s\n    %s\n", s->text, s->cause, s->fix);
+        buf_addf(out, "  %s: %s (muster explain %s)\n    %s\n", s->text, symptom_cause(s),
+                 s->id, symptom_fix(s));
 }
 
 /* Why it ended, as far as the kernel tells or the kind of its end does. */
@@ -195,7 +204,7 @@ static void first_line(const struct job *job, const struct options *opt, struct 
         if (v->error)
             buf_addf(out, "  %s\n", v->error);
         tail_lines(v->tail, out);
-        symptom_lines(v, out);
+        symptom_lines(v, opt, out);
         return;
     case VERDICT_SIGNAL:
         buf_addf(out, "muster: ended by signal %d (%s)\n", v->signo, signal_name(v->signo));

@@ -170,7 +170,8 @@ static void on_send(struct events *ev, const struct job *job, const struct frame
              json_pack("{s:I}", "world_size", (json_int_t)n));
     } else if (frame->type == FRAME_STOP) {
         if (!ev->is_stopping)
-            emit(ev, "verdict", frame->generation, report_json_verdict(job_verdict(job)));
+            emit(ev, "verdict", frame->generation,
+                 report_json_verdict(job_verdict(job), ev->opt));
         ev->is_stopping = true;
         const struct notice *notice = &frame->u.stop.notice;
         emit(ev, "stop", frame->generation,
@@ -199,7 +200,8 @@ void events_step(struct events *ev, const struct job *job, const struct event *s
         if (fx->type != FX_DONE)
             continue;
         if (!ev->is_stopping)
-            emit(ev, "verdict", job_generation(job), report_json_verdict(job_verdict(job)));
+            emit(ev, "verdict", job_generation(job),
+                 report_json_verdict(job_verdict(job), ev->opt));
         emit(ev, "end", job_generation(job),
              json_pack("{s:i}", "status", verdict_exit_status(job_verdict(job))));
     }

@@ -62,6 +62,19 @@ struct nvml_process {
 };
 static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_t");
 
+/* Of nvmlDeviceGetGpuFabricInfo: how far a GPU is with the fabric of its NVLink switches. */
+struct nvml_fabric {
+    unsigned char cluster[16];
+    int32_t status; /* an nvmlReturn_t */
+    uint32_t clique;
+    unsigned char state; /* 0 not supported, 1 not started, 2 in progress, 3 completed */
+};
+static_assert(sizeof(struct nvml_fabric) == 28, "nvmlGpuFabricInfo_t");
+
+enum { NVML_ECC_UNCORRECTED = 1, NVML_ECC_VOLATILE = 0 };
+enum { NVML_P2P_READ = 0 };
+enum { NVML_LINKS_MAX = 18 };
+
 /* X(needed, name, symbol, arguments): a row is a function that returns an nvmlReturn_t. Those
  * not needed may be missing from an old library; then their pointer is NULL. */
 #define NVML_FUNCTIONS(X)                                                                      \
@@ -92,6 +105,16 @@ static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_t");
     X(0, mig_handle, nvmlDeviceGetMigDeviceHandleByIndex,                                      \
       (struct nvml_handle * h, uint32_t i, struct nvml_handle * *mig))                         \
     X(0, gpu_instance, nvmlDeviceGetGpuInstanceId, (struct nvml_handle * h, uint32_t * id))    \
+    X(0, ecc, nvmlDeviceGetTotalEccErrors,                                                     \
+      (struct nvml_handle * h, int type, int counter, uint64_t *n))                            \
+    X(0, remapped, nvmlDeviceGetRemappedRows,                                                  \
+      (struct nvml_handle * h, uint32_t * corrected, uint32_t * uncorrected,                   \
+       uint32_t * pending, uint32_t * failed))                                                 \
+    X(0, p2p, nvmlDeviceGetP2PStatus,                                                          \
+      (struct nvml_handle * a, struct nvml_handle * b, int what, int *status))                 \
+    X(0, link, nvmlDeviceGetNvLinkState, (struct nvml_handle * h, uint32_t link, int *on))     \
+    X(0, fabric, nvmlDeviceGetGpuFabricInfo,                                                   \
+      (struct nvml_handle * h, struct nvml_fabric * fabric))                                   \
     X(0, compute_instance, nvmlDeviceGetComputeInstanceId,                                     \
       (struct nvml_handle * h, uint32_t * id))
 

@@ -1,72 +1,13 @@
 #include "launcher/io/probe_nvml.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "launcher/io/nvml_abi.h"
+#include "launcher/io/nvml.h"
 #include "launcher/io/probe_proc.h"
-
-struct nvml {
-    void *library;
-#define X(needed, name, symbol, args) int(*name) args;
-    NVML_FUNCTIONS(X)
-#undef X
-    const char *(*error_string)(int rc);
-};
-
-static int load_symbol(void *library, const char *symbol, int needed, void *to, struct err *e)
-{
-    void *at = dlsym(library, symbol);
-    if (!at && needed)
-        return err_set(e, ERR_UNAVAILABLE, "NVML: the library has no %s; is it NVIDIA's?",
-                       symbol);
-    memcpy(to, &at, sizeof at);
-    return 0;
-}
-
-static int load(const char *path, struct nvml *n, struct err *e)
-{
-    *n = (struct nvml){.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
-    if (!n->library)
-        return err_set(e, ERR_UNAVAILABLE, "NVML: %s", dlerror());
-    int rc = load_symbol(n->library, "nvmlErrorString", 1, &n->error_string, e);
-#define X(needed, name, symbol, args)                                                          \
-    if (rc == 0)                                                                               \
-        rc = load_symbol(n->library, #symbol, needed, &n->name, e);
-    NVML_FUNCTIONS(X)
-#undef X
-    if (rc != 0)
-        dlclose(n->library);
-    return rc;
-}
-
-static const char *hint(int rc)
-{
-    switch (rc) {
-    case NVML_DRIVER_NOT_LOADED:
-        return "; load the nvidia kernel module";
-    case NVML_NO_PERMISSION:
-    case NVML_OS_BLOCKED:
-        return "; /dev/nvidia* may not be opened here";
-    case NVML_VERSION_MISMATCH:
-        return "; the driver was updated under a running system: reboot or reload it";
-    case NVML_UNKNOWN:
-        return "; in a container this follows a systemctl daemon-reload on the host: start "
-               "the container again";
-    default:
-        return "";
-    }
-}
-
-static int fail(const struct nvml *n, const char *what, int rc, struct err *e)
-{
-    return err_set(e, ERR_UNAVAILABLE, "NVML: %s gives %d (%s)%s", what, rc,
-                   n->error_string(rc), hint(rc));
-}
 
 /* ---- one GPU ---- */
 
@@ -201,7 +142,7 @@ static int enumerate(const struct nvml *n, struct inventory *out, struct err *e)
     uint32_t count = 0;
     int rc = n->count(&count);
     if (rc != NVML_OK)
-        return fail(n, "nvmlDeviceGetCount_v2", rc, e);
+        return nvml_fail(n, "nvmlDeviceGetCount_v2", rc, e);
     if (count > 1024)
         return err_set(e, ERR_UNAVAILABLE, "NVML: it counts %u GPUs", (unsigned)count);
     *out = (struct inventory){.devices = mem_alloc(count, sizeof *out->devices)};
@@ -214,15 +155,10 @@ static int enumerate(const struct nvml *n, struct inventory *out, struct err *e)
 int probe_nvml(const char *path, struct inventory *out, struct err *e)
 {
     struct nvml n;
-    if (load(path ? path : "libnvidia-ml.so.1", &n, e) != 0)
+    int rc;
+    if (nvml_open(path, &n, &rc, e) != 0)
         return -1;
-    int rc = n.init();
-    if (rc == NVML_OK) {
-        rc = enumerate(&n, out, e);
-        n.shutdown();
-    } else {
-        fail(&n, "nvmlInit_v2", rc, e);
-    }
-    dlclose(n.library);
-    return rc == NVML_OK ? 0 : -1;
+    rc = enumerate(&n, out, e);
+    nvml_close(&n);
+    return rc;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/core/report.h"
 #include "launcher/core/signal_names.h"
 #include "launcher/core/symptom.h"
 #include "launcher/io/error_file.h"
@@ -54,17 +55,15 @@ json_t *report_json_end(const struct worker_end *end)
                      (int)end->core);
 }
 
-static json_t *symptom_json(const struct verdict *v)
+static json_t *symptom_json(const struct verdict *v, const struct options *opt)
 {
-    const struct symptom *s = symptom_find(v->error);
-    if (!s)
-        s = symptom_find(v->tail);
+    const struct symptom *s = report_symptom(v, opt);
     return s ? json_pack("{s:s, s:s, s:s, s:s}", "id", s->id, "text", s->text, "cause",
-                         s->cause, "fix", s->fix)
+                         symptom_cause(s), "fix", symptom_fix(s))
              : json_null();
 }
 
-json_t *report_json_verdict(const struct verdict *v)
+json_t *report_json_verdict(const struct verdict *v, const struct options *opt)
 {
     bool is_worker = v->kind == VERDICT_WORKER;
     bool is_hang = v->kind == VERDICT_HANG;
@@ -86,7 +85,7 @@ json_t *report_json_verdict(const struct verdict *v)
     json_object_set_new(o, "tail", json_text(v->tail));
     json_object_set_new(o, "error", json_text(v->error));
     json_object_set_new(o, "cause", json_text(v->cause));
-    json_object_set_new(o, "symptom", symptom_json(v));
+    json_object_set_new(o, "symptom", symptom_json(v, opt));
     json_object_set_new(o, "hang", json_text(is_hang ? limits[v->hang] : NULL));
     json_object_set_new(o, "quiet_ms", number(is_hang, v->quiet_ms));
     json_object_set_new(o, "differs", json_text(v->differs));
@@ -145,7 +144,7 @@ json_t *report_json(const struct report_end *r)
     json_object_set_new(o, "program", program_json(r->opt));
     json_object_set_new(o, "status", json_integer(r->status));
     json_object_set_new(o, "verdict",
-                        report_json_verdict(r->job ? job_verdict(r->job) : &none));
+                        report_json_verdict(r->job ? job_verdict(r->job) : &none, r->opt));
     json_object_set_new(o, "ranks", ranks_json(r->job));
     json_object_set_new(o, "attempts", json_integer(r->job ? job_generation(r->job) + 1 : 0));
     json_object_set_new(o, "max_restarts", json_integer(r->opt->max_restarts));

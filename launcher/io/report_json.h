@@ -24,7 +24,7 @@ struct report_end {
 struct json_t *report_json_end(const struct worker_end *end);
 
 /* The object "verdict". */
-struct json_t *report_json_verdict(const struct verdict *v);
+struct json_t *report_json_verdict(const struct verdict *v, const struct options *opt);
 
 /* The whole report. */
 struct json_t *report_json(const struct report_end *r);

@@ -126,6 +126,26 @@ static int make_env(struct spread *s, struct err *e)
     return rc;
 }
 
+int spread_read_hosts(const struct options *opt, struct host_list *out, struct buf *text,
+                      struct err *e)
+{
+    struct spread s = {.opt = opt};
+    int rc = make_list(&s, text, e);
+    if (rc == 0)
+        *out = s.hosts;
+    else
+        host_list_fini(&s.hosts);
+    return rc;
+}
+
+int spread_read_env(const struct options *opt, struct env_list *out, struct err *e)
+{
+    struct spread s = {.opt = opt};
+    int rc = make_env(&s, e);
+    *out = s.env;
+    return rc;
+}
+
 static int find_self(struct spread *s, struct err *e)
 {
     ssize_t n = readlink("/proc/self/exe", s->self, sizeof s->self - 1);

@@ -16,6 +16,14 @@
 
 struct spread;
 
+/* Only the hosts that opt names, filtered; freed with host_list_fini. 0, or -1 as spread_new
+ * and nothing to free. */
+int spread_read_hosts(const struct options *opt, struct host_list *out, struct buf *text,
+                      struct err *e);
+
+/* Only the variables that would travel. 0, or -1 with ERR_USAGE; free with env_list_fini. */
+int spread_read_env(const struct options *opt, struct env_list *out, struct err *e);
+
 /* Reads the list and all that has to be right before anything is started: the filters, the
  * variables, the program that starts agents. found, borrowed: how. args: the command line to be
  * repeated there. NULL with ERR_HOSTFILE (*text has the whole message, several lines;

@@ -2,7 +2,12 @@
  *
  * FAKE_NVML_FAULT="function=code[,after=N][,delay=MS];...": after N good calls the function
  * answers code (0 = none, only the delay). The handle of a lost GPU answers 15; a child forked
- * after init gets 1, as with the real library. */
+ * after init gets 1, as with the real library.
+ *
+ * FAKE_NVML_HEALTH="KEY=VALUE;...": what a healthy machine does not have, by device number:
+ * ecc.D (uncorrectable errors), pending.D, failed.D (rows to be remapped), link.D.L=0 (an
+ * NVLink that is down), p2p.A.B (status of access, both ways), fabric.D (state), status.D and
+ * clique.D of it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -546,16 +551,38 @@ FAKE_EXPORT int nvmlDeviceGetTopologyCommonAncestor(struct nvml_handle *a,
     return rc;
 }
 
+static int health(const char *key, int missing)
+{
+    const char *at = getenv("FAKE_NVML_HEALTH");
+    size_t n = strlen(key);
+    for (; at && *at; at += *at == ';') {
+        if (strncmp(at, key, n) == 0 && at[n] == '=')
+            return atoi(at + n + 1);
+        at += strcspn(at, ";");
+    }
+    return missing;
+}
+
+static int health_of(const char *what, int a, int b, int missing)
+{
+    char key[64];
+    if (b < 0)
+        snprintf(key, sizeof key, "%s.%d", what, a);
+    else
+        snprintf(key, sizeof key, "%s.%d.%d", what, a, b);
+    return health(key, missing);
+}
+
 FAKE_EXPORT int nvmlDeviceGetP2PStatus(struct nvml_handle *a, struct nvml_handle *b, int what,
                                        int *status);
 FAKE_EXPORT int nvmlDeviceGetP2PStatus(struct nvml_handle *a, struct nvml_handle *b, int what,
                                        int *status)
 {
-    (void)b;
     (void)what;
     int rc = enter_device(__func__, a);
     if (rc == 0)
-        *status = 0;
+        *status =
+            health_of("p2p", a->device, b->device, health_of("p2p", b->device, a->device, 0));
     return rc;
 }
 
@@ -563,9 +590,56 @@ FAKE_EXPORT int nvmlDeviceGetNvLinkState(struct nvml_handle *h, uint32_t link, i
 FAKE_EXPORT int nvmlDeviceGetNvLinkState(struct nvml_handle *h, uint32_t link, int *on)
 {
     int rc = enter_device(__func__, h);
-    if (rc == 0 && link >= 18)
+    if (rc == 0 && link >= NVML_LINKS_MAX)
         rc = INVALID_ARGUMENT;
     if (rc == 0)
-        *on = 1;
+        *on = health_of("link", h->device, (int)link, 1);
     return rc;
+}
+
+FAKE_EXPORT int nvmlDeviceGetGpuFabricInfo(struct nvml_handle *h, struct nvml_fabric *fabric);
+FAKE_EXPORT int nvmlDeviceGetGpuFabricInfo(struct nvml_handle *h, struct nvml_fabric *fabric)
+{
+    int rc = enter_device(__func__, h);
+    if (rc != 0)
+        return rc;
+    int clique = health_of("clique", h->device, -1, 0);
+    *fabric = (struct nvml_fabric){
+        .state = (unsigned char)health_of("fabric", h->device, -1, 3),
+        .status = health_of("status", h->device, -1, 0),
+        .clique = (uint32_t)clique,
+    };
+    fabric->cluster[0] = clique ? 0xab : 0;
+    return 0;
+}
+
+/* ---- health ---- */
+
+FAKE_EXPORT int nvmlDeviceGetTotalEccErrors(struct nvml_handle *h, int type, int counter,
+                                            uint64_t *n);
+FAKE_EXPORT int nvmlDeviceGetTotalEccErrors(struct nvml_handle *h, int type, int counter,
+                                            uint64_t *n)
+{
+    int rc = enter_device(__func__, h);
+    if (rc == 0)
+        *n = type == NVML_ECC_UNCORRECTED && counter == NVML_ECC_VOLATILE
+                 ? (uint64_t)health_of("ecc", h->device, -1, 0)
+                 : 0;
+    return rc;
+}
+
+FAKE_EXPORT int nvmlDeviceGetRemappedRows(struct nvml_handle *h, uint32_t *corrected,
+                                          uint32_t *uncorrected, uint32_t *pending,
+                                          uint32_t *failed);
+FAKE_EXPORT int nvmlDeviceGetRemappedRows(struct nvml_handle *h, uint32_t *corrected,
+                                          uint32_t *uncorrected, uint32_t *pending,
+                                          uint32_t *failed)
+{
+    int rc = enter_device(__func__, h);
+    if (rc != 0)
+        return rc;
+    *corrected = *uncorrected = 0;
+    *pending = (uint32_t)health_of("pending", h->device, -1, 0);
+    *failed = (uint32_t)health_of("failed", h->device, -1, 0);
+    return 0;
 }

@@ -101,7 +101,7 @@ P
 @test "a known line of the worker's stderr is explained below it" {
   run_muster -n 1 sh -c 'echo "NCCL WARN Duplicate GPU detected : rank 1" >&2; exit 1'
   expect_status 1
-  expect_in "$stderr" "  Duplicate GPU detected: two ranks use the same GPU"$'\n'"    take the device from LOCAL_RANK"
+  expect_in "$stderr" "  Duplicate GPU detected: two ranks use the same GPU (muster explain gpu.duplicate)"$'\n'"    take the device from LOCAL_RANK"
   run_muster -n 1 sh -c 'echo "my own words" >&2; exit 139'
   expect_status 139
   expect_in "$stderr" "  exit 139: a shell says so when its child died of SIGSEGV"
@@ -124,7 +124,7 @@ assert eval(sys.argv[2]), (sys.argv[2], r)' "$1" "$2"
   expect_status 3
   json r.json 'r["schema"] == "muster.report/1" and r["job"] == "my" and r["status"] == 3'
   json r.json '(r["verdict"]["kind"], r["verdict"]["rank"], r["verdict"]["end"]["code"]) == ("worker", 1, 3)'
-  json r.json 'r["verdict"]["tail"] == "Duplicate GPU detected\n" and r["verdict"]["symptom"]["id"] == "nccl.duplicate_gpu"'
+  json r.json 'r["verdict"]["tail"] == "Duplicate GPU detected\n" and r["verdict"]["symptom"]["id"] == "gpu.duplicate"'
   json r.json '[x["was_stopped"] for x in r["ranks"]] == [True, False, True] and all(x["pid"] for x in r["ranks"])'
   json r.json '[x["end"]["signal"] for x in r["ranks"]] == ["SIGTERM", None, "SIGTERM"]'
   json r.json 'r["attempts"] == 1 and r["duration_ms"] >= r["verdict"]["after_ms"] >= 0'

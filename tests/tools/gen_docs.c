@@ -1,7 +1,7 @@
 /* gen_docs.c - prints a page of documentation from the table that the code itself reads:
  * `gen_docs errors` from ERR_REGISTRY, `gen_docs environment` from contract.h, `gen_docs
- * muster-run.1` a man page, `gen_docs bash` completions. Exits 2 on any other argument, 1 if
- * writing fails. */
+ * doctor` from doctor_rules, `gen_docs muster-run.1` a man page, `gen_docs bash` completions.
+ * Exits 2 on any other argument, 1 if writing fails. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "launcher/core/completion_render.h"
+#include "launcher/core/doctor_rules.h"
 #include "launcher/core/man_render.h"
 #include "rendezvous/contract.h"
 
@@ -118,6 +119,89 @@ static bool print_completion(const char *shell)
     return is_known;
 }
 
+/* A table cell: a bar would end it. */
+static void print_cell(const char *text)
+{
+    for (; *text; text++)
+        printf(*text == '|' || *text == '<' || *text == '*' ? "\\%c" : "%c", *text);
+}
+
+static void print_where(unsigned where)
+{
+    struct buf words;
+    buf_init(&words, 0);
+    doctor_where_format(where, &words);
+    printf("%s", buf_str(&words));
+    buf_fini(&words);
+}
+
+static void print_rule(const struct rule *rule)
+{
+    printf("| `%s` | %s | %s: ", rule->id, finding_level_name(rule->level), rule->title);
+    print_cell(rule->symptom);
+    printf(" | ");
+    print_where(rule->where);
+    printf(": ");
+    print_cell(rule->looks);
+    printf(" | ");
+    print_cell(rule->fix);
+    printf(" |\n");
+}
+
+static void print_rules(const struct rule *rules, size_t n)
+{
+    printf("| rule | level | what is wrong, and what it leads to | judged | fix |\n"
+           "|---|---|---|---|---|\n");
+    for (size_t i = 0; i < n; i++)
+        if (rules[i].where != RULE_AFTER)
+            print_rule(&rules[i]);
+    printf("\n## Known only from what a failed rank has written\n\n"
+           "| rule | what it means | what to do |\n|---|---|---|\n");
+    for (size_t i = 0; i < n; i++)
+        if (rules[i].where == RULE_AFTER)
+            printf("| `%s` | %s | %s |\n", rules[i].id, rules[i].title, rules[i].fix);
+}
+
+static void print_doctor(void)
+{
+    size_t n;
+    const struct rule *rules = doctor_rules(&n);
+    printf("# muster doctor\n\n");
+    printf(generated, "launcher/core/doctor_rules.c");
+    printf(
+        "What would go wrong, before a job finds out. Nothing is started, nothing is changed, "
+        "no "
+        "root is needed.\n\n"
+        "```sh\n"
+        "muster doctor                       # this host\n"
+        "muster doctor --hostfile hosts      # all of them: each looks at itself, then tries "
+        "the "
+        "others\n"
+        "muster doctor --strict --json       # for a prolog: warnings count, one JSON object\n"
+        "muster doctor --only shm.size       # one rule; --skip leaves one out\n"
+        "muster explain shm.size             # a rule in full\n"
+        "muster run --preflight train.py     # the rules of each host that need no CUDA, then "
+        "the job\n"
+        "```\n"
+        "A finding says which hosts, what was seen, what it leads to and one fix. Differences "
+        "between hosts come first; what "
+        "several hosts share is said once. Status 0; 78 if there is an error; 69 if a host "
+        "cannot be asked. `-v` also shows notes and what could not be judged: a rule without "
+        "its evidence never passes. A worker (`muster-worker --probe`) is asked for what only "
+        "CUDA and NCCL know, for 10 s at most; without it those rules are judged by NVML or "
+        "not at all. `--expect-gpus N` says how many GPUs each host should have, `--lookup "
+        "NAME` "
+        "which names it should know.\n\n"
+        "After any failed run the last lines of the rank that failed first are compared with "
+        "what these rules lead to; the verdict then names the rule and its fix.\n\n"
+        "`MUSTER_TEST_ROOT` (a directory in place of /), `MUSTER_PROBE` (a program in place of "
+        "the worker), `MUSTER_NVML_PATH` and `MUSTER_FAKE_GPUS` are for tests; one that is set "
+        "is "
+        "named in the first line.\n\n"
+        "## Rules\n\n");
+    print_rules(rules, n);
+}
+
 int main(int argc, char **argv)
 {
     const char *page = argc == 2 ? argv[1] : "";
@@ -125,8 +209,11 @@ int main(int argc, char **argv)
         print_errors();
     else if (strcmp(page, "environment") == 0)
         print_environment();
+    else if (strcmp(page, "doctor") == 0)
+        print_doctor();
     else if (!print_man(page) && !print_completion(page)) {
-        fprintf(stderr, "usage: gen_docs errors|environment|muster.1|muster-COMMAND.1|SHELL\n");
+        fprintf(stderr,
+                "usage: gen_docs errors|environment|doctor|muster.1|muster-COMMAND.1|SHELL\n");
         return 2;
     }
     return fflush(stdout) || ferror(stdout) ? 1 : 0;

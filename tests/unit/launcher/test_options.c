@@ -277,7 +277,10 @@ static void help_names_every_option(void **state)
     (void)state;
     struct buf text;
     buf_init(&text, 0);
+    command_page_help(command_page(COMMAND_run), &text);
+    assert_null(strstr(buf_str(&text), "--evidence"));
     command_page_help(command_page(COMMAND_plan), &text);
+    command_page_help(command_page(COMMAND_doctor), &text); /* has some of its own */
 #define X(id, name, ...) assert_non_null(strstr(buf_str(&text), "--" name));
     OPTION_TABLE(X)
 #undef X

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "launcher/core/doctor_rules.h"
 #include "launcher/core/symptom.h"
 
 static void expect(const char *tail, const char *id)
@@ -24,7 +25,7 @@ static void lines_as_they_are_seen(void **state)
     expect(
         "init.cc:1000 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA "
         "device 1000\nncclInvalidUsage: This usually reflects invalid usage of NCCL library.",
-        "nccl.duplicate_gpu");
+        "gpu.duplicate");
     expect(
         "ncclSystemError: System call (e.g. socket, malloc) or external library call failed\n"
         "NCCL error: unhandled system error",
@@ -45,7 +46,7 @@ static void the_particular_comes_first(void **state)
     (void)state;
     expect("unhandled system error\nNo space left on device (28)\nfailed to extend /dev/shm/x",
            "shm.size");
-    expect("unhandled cuda error\nCUDA error: invalid device ordinal", "cuda.ordinal");
+    expect("unhandled cuda error\nCUDA error: invalid device ordinal", "gpu.ordinal");
 }
 
 static void what_is_not_known_is_not_explained(void **state)
@@ -65,9 +66,21 @@ static void no_row_hides_another(void **state)
     assert_true(n > 20);
     for (size_t i = 0; i < n; i++) {
         assert_ptr_equal(symptom_find(rows[i].text), &rows[i]);
-        assert_true(*rows[i].cause && *rows[i].fix && *rows[i].id);
-        assert_null(strchr(rows[i].fix, '\n'));
+        assert_non_null(doctor_rule_find(rows[i].id));
+        assert_true(*symptom_cause(&rows[i]) && *symptom_fix(&rows[i]));
+        assert_null(strchr(symptom_fix(&rows[i]), '\n'));
     }
+}
+
+static void exit_codes_of_the_worker(void **state)
+{
+    (void)state;
+    assert_string_equal(symptom_of_worker("/opt/bin/muster-worker", 10)->id, "data.flaky");
+    assert_string_equal(symptom_of_worker("muster-worker", 12)->id, "rank.missing");
+    assert_non_null(doctor_rule_find(symptom_of_worker("muster-worker", 12)->id));
+    assert_null(symptom_of_worker("muster-worker", 1));
+    assert_null(symptom_of_worker("./train", 10));
+    assert_null(symptom_of_worker(NULL, 10));
 }
 
 static void exit_codes(void **state)
@@ -87,6 +100,7 @@ int main(void)
         cmocka_unit_test(the_particular_comes_first),
         cmocka_unit_test(what_is_not_known_is_not_explained),
         cmocka_unit_test(no_row_hides_another),
+        cmocka_unit_test(exit_codes_of_the_worker),
         cmocka_unit_test(exit_codes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
