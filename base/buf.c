@@ -71,19 +71,24 @@ void buf_addc(struct buf *b, char c)
     buf_add(b, &c, 1);
 }
 
+/* Into the room that there is; once more where that was too short. */
 void buf_addf(struct buf *b, const char *fmt, ...)
 {
     va_list ap;
+    size_t room = b->cap - b->len;
     va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
     va_end(ap);
     char *to = n < 0 ? NULL : buf_reserve(b, (size_t)n);
-    if (!to)
-        return;
-    va_start(ap, fmt);
-    vsnprintf(to, (size_t)n + 1, fmt, ap);
-    va_end(ap);
-    buf_commit(b, (size_t)n);
+    if (to && (size_t)n >= room) {
+        va_start(ap, fmt);
+        vsnprintf(to, (size_t)n + 1, fmt, ap);
+        va_end(ap);
+    }
+    if (to)
+        buf_commit(b, (size_t)n);
+    else if (room)
+        b->data[b->len] = '\0';
 }
 
 static void add_le(struct buf *b, uint64_t v, size_t n)

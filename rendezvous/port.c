@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -402,14 +401,19 @@ static void read_name(struct port *p)
     }
 }
 
+/* Of a listening socket TCP_INFO tells its queue: tcpi_sacked is the limit (tcp_get_info). */
 static void check_backlog(struct port *p)
 {
-    FILE *f = fopen("/proc/sys/net/core/somaxconn", "r");
-    unsigned long most = 0;
-    if (f && fscanf(f, "%lu", &most) == 1 && most < 1024 && most < (unsigned)p->opt.backlog)
-        note(p, NULL, (struct server_note){.kind = SERVER_NOTE_BACKLOG_SMALL, .value = most});
-    if (f)
-        fclose(f);
+    struct tcp_info info;
+    socklen_t len = sizeof info;
+    uv_os_fd_t fd;
+    if (uv_fileno((const uv_handle_t *)&p->listener, &fd) != 0
+        || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0)
+        return;
+    if (info.tcpi_sacked < 1024 && info.tcpi_sacked < (unsigned)p->opt.backlog)
+        note(
+            p, NULL,
+            (struct server_note){.kind = SERVER_NOTE_BACKLOG_SMALL, .value = info.tcpi_sacked});
 }
 
 static struct port *port_new(struct uv_loop_s *loop, const struct port_options *opt)

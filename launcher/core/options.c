@@ -117,21 +117,29 @@ static int parse_letters(char *const **args, struct options *opt, struct err *e)
     return 0;
 }
 
+static const char env_prefix[] = "MUSTER_";
+
 bool options_env_name(enum option_id id, struct buf *out)
 {
     if (!rows[id].has_env)
         return false;
-    buf_adds(out, "MUSTER_");
+    buf_adds(out, env_prefix);
     for (const char *p = rows[id].name; *p; p++)
         buf_addc(out, (char)(*p == '-' ? '_' : *p - 'a' + 'A'));
     return true;
 }
 
+/* The names of all variables that stand for options begin with one of these two. */
+static bool is_for_options(const char *entry)
+{
+    return strncmp(entry, env_prefix, sizeof env_prefix - 1) == 0
+           || strncmp(entry, "PET_", 4) == 0;
+}
+
 static bool is_env_name(const struct option_row *row, const char *entry, size_t n)
 {
-    static const char prefix[] = "MUSTER_";
-    size_t skip = sizeof prefix - 1;
-    if (!row->has_env || n != skip + strlen(row->name) || strncmp(entry, prefix, skip) != 0)
+    size_t skip = sizeof env_prefix - 1;
+    if (!row->has_env || n != skip + strlen(row->name) || strncmp(entry, env_prefix, skip) != 0)
         return false;
     for (size_t i = skip; i < n; i++) {
         char c = row->name[i - skip];
@@ -144,6 +152,8 @@ static bool is_env_name(const struct option_row *row, const char *entry, size_t 
 bool options_is_fallback(const char *entry)
 {
     size_t n = strcspn(entry, "=");
+    if (!is_for_options(entry))
+        return false;
     for (size_t i = 0; i < OPTION_ID_COUNT; i++)
         if (is_env_name(&rows[i], entry, n)
             || (rows[i].pet && strlen(rows[i].pet) == n && strncmp(rows[i].pet, entry, n) == 0))

@@ -165,10 +165,12 @@ static int parse_letters(char *const **args, struct torchrun_given *given, struc
 
 /* ---- the environment ---- */
 
+static const char pet_prefix[] = "PET_";
+
 static void pet_name(enum torchrun_id id, char *out, size_t size)
 {
-    size_t n = (size_t)snprintf(out, size, "PET_%s", rows[id].name);
-    for (size_t i = 4; i < n; i++)
+    size_t n = (size_t)snprintf(out, size, "%s%s", pet_prefix, rows[id].name);
+    for (size_t i = sizeof pet_prefix - 1; i < n; i++)
         out[i] = (char)(out[i] == '-' ? '_' : out[i] - 'a' + 'A');
 }
 
@@ -210,6 +212,8 @@ bool torchrun_options_is_variable(const char *entry)
 {
     size_t n = strcspn(entry, "=");
     char name[48];
+    if (strncmp(entry, pet_prefix, sizeof pet_prefix - 1) != 0)
+        return false;
     for (int i = 0; i < TORCHRUN_ID_COUNT; i++) {
         pet_name((enum torchrun_id)i, name, sizeof name);
         if (rows[i].has_pet && strlen(name) == n && strncmp(name, entry, n) == 0)

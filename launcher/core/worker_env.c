@@ -263,7 +263,8 @@ char *const *worker_env_build(struct worker_env *env, uint32_t local_rank)
     buf_reset(&env->values);
     for (int var = 0; var < VARIABLE_COUNT; var++) {
         size_t start = env->values.len;
-        buf_addf(&env->values, "%s=", variables[var].name);
+        buf_adds(&env->values, variables[var].name);
+        buf_addc(&env->values, '=');
         if (add_value(env, w, (enum variable)var, &env->values)) {
             buf_addc(&env->values, '\0');
             offsets[nown++] = start;

@@ -548,6 +548,7 @@ static void maybe_finish(struct driver_node *d)
     free(d->children);
     free(d->pids);
     free(d->host.slab);
+    guard_stop(d->guard);
     free(d);
 }
 
@@ -569,13 +570,12 @@ static void hand_error_on(const struct driver_node *d)
 
 void driver_node_close(struct driver_node *d)
 {
+    guard_dismiss(d->guard);
     hand_error_on(d);
     node_watch_free(d->watch);
     d->watch = NULL;
     exec_pipe_close(&d->exec_pipe);
     mpi_host_close(d->mpi);
-    guard_stop(d->guard);
-    d->guard = NULL;
     launch_close(d->launch);
     if (d->watches)
         watch_set_close(d->watches);

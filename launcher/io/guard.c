@@ -50,6 +50,7 @@ struct guard {
     int pidfd;
     int pipe_write; /* its end is muster's end */
     uint64_t mark;
+    bool is_dismissed;
     struct sessions *sessions;
 };
 
@@ -280,13 +281,19 @@ void guard_note_folder(struct guard *g, const char *path)
     g->sessions->nfolders++;
 }
 
+/* It may have been killed and collected: the pidfd then names nobody. */
+void guard_dismiss(struct guard *g)
+{
+    if (g && g->pidfd >= 0 && !g->is_dismissed)
+        g->is_dismissed = syscall(SYS_pidfd_send_signal, g->pidfd, SIGKILL, NULL, 0) == 0;
+}
+
 void guard_stop(struct guard *g)
 {
     if (!g)
         return;
-    /* It may have been killed and collected: the pidfd then names nobody. */
-    if (g->pidfd >= 0 && syscall(SYS_pidfd_send_signal, g->pidfd, SIGKILL, NULL, 0) == 0)
-        while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
+    guard_dismiss(g);
+    while (g->is_dismissed && waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
     guard_free(g);
 }

@@ -37,7 +37,11 @@ void guard_note_session(struct guard *g, uint32_t local_rank, pid_t pid);
  * NULL. */
 void guard_note_folder(struct guard *g, const char *path);
 
-/* Ends the guard, once no worker is left, and collects it; g may be NULL. */
+/* Sends the guard its end, once no worker is left: it dies while muster tidies up. To be
+ * followed by guard_stop; g may be NULL. */
+void guard_dismiss(struct guard *g);
+
+/* Ends the guard, if it was not dismissed, collects it and frees g, which may be NULL. */
 void guard_stop(struct guard *g);
 
 #endif
