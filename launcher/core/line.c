@@ -77,3 +77,22 @@ void line_flush(struct line *l, line_emit *emit, void *ctx)
         emit(ctx, l->part.data, l->part.len);
     buf_reset(&l->part);
 }
+
+void line_add_prefixed(struct buf *out, struct str prefix, bool is_begun, const char *p,
+                       size_t n)
+{
+    bool has_cr = n && memchr(p, '\r', n); /* looked for once: few lines have one */
+    while (n) {
+        const char *newline = has_cr ? NULL : memchr(p, '\n', n);
+        size_t k = has_cr ? first_end(p, n) : newline ? (size_t)(newline - p) + 1 : 0;
+        k = k ? k : n;
+        size_t before = is_begun ? 0 : prefix.n;
+        char *to = buf_reserve(out, before + k);
+        memcpy(to, prefix.p, before);
+        memcpy(to + before, p, k);
+        buf_commit(out, before + k);
+        is_begun = false;
+        p += k;
+        n -= k;
+    }
+}

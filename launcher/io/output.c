@@ -257,6 +257,7 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
     return s;
 }
 
+/* Whole lines, one by one where they may be held, or a part of one. */
 static void emit(void *ctx, const char *p, size_t n)
 {
     struct output_stream *s = ctx;
@@ -266,7 +267,7 @@ static void emit(void *ctx, const char *p, size_t n)
         return;
     bool ends_line = p[n - 1] == '\n' || p[n - 1] == '\r';
     /* the "\n" of a "\r\n" whose first half was shown already */
-    bool goes_on = turns_goes_on(turns, &s->turn) || (s->has_cr && n == 1 && *p == '\n');
+    bool goes_on = turns_goes_on(turns, &s->turn) || (s->has_cr && *p == '\n');
     if (s->style->is_deduped && !goes_on) {
         if (p[n - 1] == '\n') {
             dedupe_add(&s->outlet->held, &s->source, buf_str(&s->prefix), p, n, s->now_ms);
@@ -277,10 +278,12 @@ static void emit(void *ctx, const char *p, size_t n)
     }
     if (turns_take(turns, &s->turn, ends_line, s->now_ms))
         buf_addc(&s->outlet->sink.pending, '\n');
-    if (s->style->prefix && !goes_on)
-        buf_add(&s->outlet->sink.pending, buf_str(&s->prefix), s->prefix.len);
     s->has_cr = p[n - 1] == '\r';
-    buf_add(&s->outlet->sink.pending, p, n);
+    if (s->style->prefix)
+        line_add_prefixed(&s->outlet->sink.pending,
+                          (struct str){buf_str(&s->prefix), s->prefix.len}, goes_on, p, n);
+    else
+        buf_add(&s->outlet->sink.pending, p, n);
 }
 
 /* Prefixed unfinished last lines get a newline, so that the next worker's line starts at the
@@ -360,8 +363,7 @@ void output_stream_write(struct output_stream *s, const char *p, size_t n)
     stamp(s);
     if (s->filter)
         line_feed(&s->whole, p, n, true, LINE_MAX_BYTES, filter_line, s);
-    bool is_single = s->style->prefix || s->style->is_deduped;
-    line_feed(&s->line, p, n, is_single, LINE_MAX_BYTES, emit, s);
+    line_feed(&s->line, p, n, s->style->is_deduped, LINE_MAX_BYTES, emit, s);
     write_held(s->outlet, false, s->now_ms);
     turns_wait(&s->outlet->turns, &s->turn, s->line.part.len > 0, s->is_new || !had_part, n,
                s->now_ms);

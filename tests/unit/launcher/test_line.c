@@ -144,6 +144,32 @@ static void no_chunking_changes_a_byte(void **state)
     }
 }
 
+static void a_prefix_before_each_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *fresh, *begun;
+    } rows[] = {
+        {"", "", ""},
+        {"a\n", "> a\n", "a\n"},
+        {"a\nb\n", "> a\n> b\n", "a\n> b\n"},
+        {"\n\n", "> \n> \n", "\n> \n"},
+        {"a\nb", "> a\n> b", "a\n> b"},
+        {"1%\r2%\r", "> 1%\r> 2%\r", "1%\r> 2%\r"},
+        {"a\r\nb\r\n", "> a\r\n> b\r\n", "a\r\n> b\r\n"},
+        {"a\nb\rc\nd", "> a\n> b\r> c\n> d", "a\n> b\r> c\n> d"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int is_begun = 0; is_begun < 2; is_begun++) {
+            struct buf out;
+            buf_init(&out, 0);
+            line_add_prefixed(&out, str_from("> "), is_begun, rows[i].text,
+                              strlen(rows[i].text));
+            assert_string_equal(buf_str(&out), is_begun ? rows[i].begun : rows[i].fresh);
+            buf_fini(&out);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +178,7 @@ int main(void)
         cmocka_unit_test(an_unfinished_line_waits),
         cmocka_unit_test(a_long_line_passes_in_parts),
         cmocka_unit_test(no_chunking_changes_a_byte),
+        cmocka_unit_test(a_prefix_before_each_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
