@@ -13,10 +13,6 @@ rendezvous_helpers(test_port live_server.c)
 add_executable(store_serve ${CMAKE_CURRENT_SOURCE_DIR}/tools/store_serve.c)
 target_link_libraries(store_serve PRIVATE rendezvous_io dep_uv)
 
-# Asked for: `cmake --build … --target store_load`, then tests/bench/store.sh.
-add_executable(store_load ${CMAKE_CURRENT_SOURCE_DIR}/bench/store_load.c)
-target_link_libraries(store_load PRIVATE rendezvous_core)
-
 # Real clients. Debian's torch (/usr/bin/python3) is a default test; any other one is asked for with
 # -DMUSTER_TORCH_PYTHON=path and the label interop.
 set(MUSTER_TORCH_PYTHON "" CACHE STRING "Python with torch >= 1.13 for the tests labelled interop")

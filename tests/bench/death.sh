@@ -21,8 +21,13 @@ done
 bin=${bin:-$root/build/release/bin}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-death=$scratch/death
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -o "$death" "$root/tests/bench/death.c"
+# shellcheck source=tests/bench/table.bash
+. "$root/tests/bench/table.bash"
+death=$bin/death
+if [[ ! -x $death ]]; then # a release build without tests does not have it
+  death=$scratch/death
+  "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -o "$death" "$root/tests/bench/death.c"
+fi
 
 find_torchrun() {
   local found=${TORCHRUN:-} one
@@ -44,8 +49,9 @@ add() {
 torchrun=$(find_torchrun)
 if [[ -x $bin/muster ]]; then add muster "$bin/muster -n $n"; else echo "death.sh: no $bin/muster" >&2; fi
 if command -v mpiexec.hydra >/dev/null; then add hydra "mpiexec.hydra -n $n"; fi
-if command -v mpirun.openmpi >/dev/null; then
-  add "mpirun (Open MPI)" "mpirun.openmpi --allow-run-as-root --oversubscribe -n $n"
+mpirun=$(find_mpirun)
+if [[ -n $mpirun ]]; then
+  add "mpirun (Open MPI)" "$mpirun --allow-run-as-root --oversubscribe -n $n"
 fi
 if [[ -n $torchrun ]]; then add torchrun "$torchrun --nproc-per-node $n --no-python"; fi
 
@@ -71,14 +77,13 @@ for ((round = 0; round < rounds; round++)); do
   done
 done
 
-column() { # file: median [least-most] in ms
-  sort -n "$1" | awk '{v[NR] = $1} END {m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
-    printf "%.1f [%.1f-%.1f]", m / 1000, v[1] / 1000, v[NR] / 1000}'
-}
 echo "One of $n workers dies: medians [spread] of $rounds interleaved rounds, $(nproc) cores, $(uname -sr)."
 echo
 echo "| launcher | until the last other worker is dead, ms | until the launcher has ended, ms |"
 echo "|---|---|---|"
 for name in "${order[@]}"; do
-  echo "| $name | $(column "$scratch/$name.last") | $(column "$scratch/$name.launcher") |"
+  echo "| $name | $(spread "$scratch/$name.last" 1 1000) | $(spread "$scratch/$name.launcher" 1 1000) |"
+  if [[ $name == muster ]]; then
+    aim "$n processes: ms from a worker's death to the launcher's end" "$(ratio "$(median "$scratch/$name.launcher")" 1000 1)" 10
+  fi
 done

@@ -23,6 +23,9 @@ floor=$bin/spawn_floor
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+# shellcheck source=tests/bench/table.bash
+. "$root/tests/bench/table.bash"
+
 note() { echo "spawn.sh: $*" >&2; }
 
 build_floor() { # a release build without tests does not have it
@@ -50,13 +53,17 @@ add() {
 }
 
 add_launchers() {
-  local torchrun true_path
+  local torchrun true_path mpirun
   true_path=$(type -P true)
   add floor "$floor $n $true_path"
   if [[ -x $bin/muster ]]; then add muster "$bin/muster -n $n $true_path"; else note "no $bin/muster"; fi
   if command -v mpiexec.hydra >/dev/null; then add hydra "mpiexec.hydra -n $n $true_path"; fi
-  if command -v mpirun.openmpi >/dev/null; then
-    add "mpirun (Open MPI)" "mpirun.openmpi --allow-run-as-root --oversubscribe -n $n $true_path"
+  mpirun=$(find_mpirun)
+  if [[ -n $mpirun ]]; then
+    add "mpirun (Open MPI)" "$mpirun --allow-run-as-root --oversubscribe -n $n $true_path"
+  fi
+  if command -v srun >/dev/null && timeout 10 srun --overcommit -n "$n" "$true_path" 2>/dev/null; then
+    add srun "srun --overcommit -n $n $true_path"
   fi
   torchrun=$(find_torchrun)
   if [[ -n $torchrun ]]; then
@@ -97,19 +104,20 @@ measure_all() {
   done
 }
 
-median() { sort -n "$1" | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'; }
-
 print_table() {
-  local name wall cpu wall0 cpu0
+  local name wall cpu kib wall0 cpu0
   wall0=$(median "$scratch/floor.wall") cpu0=$(median "$scratch/floor.cpu")
   echo "Starting $n processes that do nothing: medians of $rounds interleaved rounds, $(nproc) cores, $(uname -sr)."
   echo
-  echo "| launcher | wall ms | x floor | CPU ms | x floor | launcher's peak memory MiB |"
+  echo "| launcher | wall ms [least-most] | x floor | CPU ms | x floor | launcher's peak memory MiB |"
   echo "|---|---|---|---|---|---|"
   for name in "${order[@]}"; do
-    wall=$(median "$scratch/$name.wall") cpu=$(median "$scratch/$name.cpu")
-    awk -v name="$name" -v w="$wall" -v c="$cpu" -v w0="$wall0" -v c0="$cpu0" -v m="$(sort -n "$scratch/$name.kib" | tail -n 1)" \
-      'BEGIN {printf "| %s | %.1f | %.2f | %.1f | %.2f | %.1f |\n", name, w / 1000, w / w0, c / 1000, c / c0, m / 1024}'
+    wall=$(median "$scratch/$name.wall") cpu=$(median "$scratch/$name.cpu") kib=$(sort -n "$scratch/$name.kib" | tail -n 1)
+    echo "| $name | $(spread "$scratch/$name.wall" 1 1000) | $(ratio "$wall" "$wall0") | $(ratio "$cpu" 1000 1) | $(ratio "$cpu" "$cpu0") |" \
+      "$(ratio "$kib" 1024 1) |"
+    [[ $name == muster && $n -ge 8 ]] || continue
+    aim "$n processes: time / the floor's" "$(ratio "$wall" "$wall0")" 1.2
+    aim "$n processes: the launcher's peak memory, KiB" "$kib" $((6 * 1024 + 8 * n))
   done
 }
 

@@ -1,0 +1,263 @@
+/* Many clients of one TCPStore server at a time:
+ *
+ *   store_crowd idle HOST:PORT N PID      "BYTES": resident memory of the server for each
+ *   store_crowd release HOST:PORT N       "MS": from one SET to the last of N waiters that
+ * hears store_crowd init HOST:PORT N          "MS": N clients as torch's init_process_group
+ * makes them store_crowd floor HOST:PORT N         "MS": the same round trips with store_floor
+ *
+ * init: connect, VALIDATE and PING, ADD init/, then the store's barrier: ADD, the last one
+ * SETs, all WAIT; then rank 0 SETs a unique id that all WAIT for and GET: seven round trips
+ * beside the connection (five of a reader's). All sockets of this process wait in one epoll, as
+ * many processes would in the kernel. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "rendezvous/tcpstore_wire.h"
+#include "store_client.h"
+
+enum { EVENTS = 256, ID_BYTES = 128, ADD_REPLY = 8 };
+
+static const char usage[] = "store_crowd idle|release|init|floor HOST:PORT N [PID]";
+
+/* What a client of init waits for. */
+enum step { PINGED, JOINED, ARRIVED, RELEASED, ID_THERE, ID_READ, STEPS };
+
+static const size_t replies[STEPS] = {
+    [PINGED] = 4,   [JOINED] = ADD_REPLY, [ARRIVED] = ADD_REPLY,
+    [RELEASED] = 1, [ID_THERE] = 1,       [ID_READ] = 8 + ID_BYTES,
+};
+
+struct client {
+    int fd;
+    enum step step;
+    size_t got;
+    char reply[8 + ID_BYTES];
+};
+
+struct crowd {
+    struct sockaddr_in to;
+    int n, epoll;
+    bool is_floor;
+    struct client *all;
+    struct buf out;
+};
+
+static void add_wait(struct buf *b, const char *key)
+{
+    wire_add_query(b, WIRE_WAIT);
+    buf_add_u64le(b, 1);
+    wire_add_bytes(b, key, strlen(key));
+}
+
+static void add_set(struct buf *b, const char *key, size_t n)
+{
+    static const char value[ID_BYTES];
+    wire_add_query(b, WIRE_SET);
+    wire_add_bytes(b, key, strlen(key));
+    wire_add_bytes(b, value, n);
+}
+
+static void add_add(struct buf *b, const char *key)
+{
+    wire_add_query(b, WIRE_ADD);
+    wire_add_bytes(b, key, strlen(key));
+    wire_add_i64(b, 1);
+}
+
+static void flush(struct crowd *w, int fd)
+{
+    send_all(fd, w->out.data, w->out.len);
+    buf_reset(&w->out);
+}
+
+static void greet(struct crowd *w, int fd)
+{
+    wire_add_validate(&w->out);
+    add_ping(&w->out);
+    flush(w, fd);
+}
+
+static void open_all(struct crowd *w)
+{
+    w->all = mem_alloc((size_t)w->n, sizeof *w->all);
+    for (int i = 0; i < w->n; i++) {
+        w->all[i].fd = connect_to(&w->to);
+        greet(w, w->all[i].fd);
+    }
+    for (int i = 0; i < w->n; i++)
+        receive_all(w->all[i].fd, replies[PINGED]);
+}
+
+static void close_all(struct crowd *w)
+{
+    for (int i = 0; i < w->n; i++)
+        close_at_once(w->all[i].fd);
+    free(w->all);
+}
+
+/* ---- idle, release ---- */
+
+static void idle(struct crowd *w, const char *pid)
+{
+    int n = w->n;
+    w->n = 100; /* what the first ones make the server allocate for all */
+    open_all(w);
+    close_all(w);
+    w->n = n;
+    double before = resident_bytes(pid);
+    open_all(w);
+    printf("%.0f\n", (resident_bytes(pid) - before) / n);
+    close_all(w);
+}
+
+static void release(struct crowd *w)
+{
+    struct client setter = {.fd = connect_to(&w->to)};
+    greet(w, setter.fd);
+    receive_all(setter.fd, replies[PINGED]);
+    open_all(w);
+    for (int i = 0; i < w->n; i++) {
+        add_wait(&w->out, "/gate");
+        flush(w, w->all[i].fd);
+    }
+    add_ping(&w->out); /* whoever is answered now came after them all */
+    flush(w, setter.fd);
+    receive_all(setter.fd, 4);
+    uint64_t begin = now_ns();
+    add_set(&w->out, "/gate", 1);
+    flush(w, setter.fd);
+    for (int i = 0; i < w->n; i++)
+        receive_all(w->all[i].fd, replies[RELEASED]);
+    printf("%.3f\n", (double)(now_ns() - begin) / 1e6);
+    close_at_once(setter.fd);
+    close_all(w);
+}
+
+/* ---- init ---- */
+
+/* The same number of bytes to store_floor. */
+static void ask_floor(struct crowd *w, size_t request, size_t answer)
+{
+    static const char zeros[256];
+    buf_add_u64le(&w->out, request);
+    buf_add_u64le(&w->out, answer);
+    buf_add(&w->out, zeros, request);
+}
+
+/* What a client asks for when it has got here. */
+static void ask(struct crowd *w, const struct client *c, enum step next)
+{
+    static const size_t requests[STEPS] = {
+        [JOINED] = 21, [ARRIVED] = 49, [RELEASED] = 60, [ID_THERE] = 42, [ID_READ] = 34};
+    if (w->is_floor) {
+        ask_floor(w, requests[next], replies[next]);
+        return;
+    }
+    switch (next) {
+    case JOINED:
+        add_add(&w->out, "init/");
+        return;
+    case ARRIVED:
+        add_add(&w->out, "/default_pg/barrier/arrived");
+        return;
+    case RELEASED:
+        if (wire_u64(c->reply) == (uint64_t)w->n)
+            add_set(&w->out, "/default_pg/barrier/last_worker", 1);
+        add_wait(&w->out, "/default_pg/barrier/last_worker");
+        return;
+    case ID_THERE:
+        if (c == w->all)
+            add_set(&w->out, "/default_pg/0//cuda//0", ID_BYTES);
+        add_wait(&w->out, "/default_pg/0//cuda//0");
+        return;
+    case ID_READ:
+        wire_add_query(&w->out, WIRE_GET);
+        wire_add_bytes(&w->out, "/default_pg/0//cuda//0", 22);
+        return;
+    case PINGED:
+    case STEPS:
+        return;
+    }
+}
+
+/* False once it has all it wanted. */
+static bool go_on(struct crowd *w, struct client *c)
+{
+    ssize_t m = recv(c->fd, c->reply + c->got, replies[c->step] - c->got, 0);
+    if (m <= 0)
+        die("recv");
+    c->got += (size_t)m;
+    if (c->got < replies[c->step])
+        return true;
+    if (++c->step == STEPS)
+        return false;
+    ask(w, c, c->step);
+    c->got = 0;
+    flush(w, c->fd);
+    return true;
+}
+
+static void start(struct crowd *w, struct client *c)
+{
+    c->fd = connect_to(&w->to);
+    if (w->is_floor) {
+        ask_floor(w, 10, replies[PINGED]);
+        flush(w, c->fd);
+    } else {
+        greet(w, c->fd);
+    }
+    struct epoll_event ev = {.events = EPOLLIN, .data.ptr = c};
+    epoll_ctl(w->epoll, EPOLL_CTL_ADD, c->fd, &ev);
+}
+
+static void init(struct crowd *w)
+{
+    struct epoll_event ready[EVENTS];
+    int left = w->n;
+    w->all = mem_alloc((size_t)w->n, sizeof *w->all);
+    w->epoll = epoll_create1(EPOLL_CLOEXEC);
+    uint64_t begin = now_ns();
+    for (int i = 0; i < w->n; i++)
+        start(w, &w->all[i]);
+    while (left) {
+        int n = epoll_wait(w->epoll, ready, EVENTS, -1);
+        for (int i = 0; i < n; i++) {
+            struct client *c = ready[i].data.ptr;
+            if (!go_on(w, c)) {
+                epoll_ctl(w->epoll, EPOLL_CTL_DEL, c->fd, NULL);
+                left--;
+            }
+        }
+    }
+    printf("%.3f\n", (double)(now_ns() - begin) / 1e6);
+    close(w->epoll);
+    close_all(w);
+}
+
+int main(int argc, char **argv)
+{
+    struct crowd w = {.to = parse_address(argc > 3 ? argv[2] : NULL, usage)};
+    const char *what = argv[1];
+    w.n = atoi(argv[3]);
+    w.is_floor = strcmp(what, "floor") == 0;
+    buf_init(&w.out, 0);
+    raise_files();
+    if (w.n < 1)
+        die("no number of clients");
+    if (strcmp(what, "idle") == 0 && argc > 4)
+        idle(&w, argv[4]);
+    else if (strcmp(what, "release") == 0)
+        release(&w);
+    else if (strcmp(what, "init") == 0 || w.is_floor)
+        init(&w);
+    else
+        parse_address(NULL, usage);
+    buf_fini(&w.out);
+    return 0;
+}
