@@ -213,10 +213,8 @@ static struct entry *first_entry(const struct call *k)
     return table_find(&k->s->table, first_key(k));
 }
 
-static void store_value(struct store *s, const struct wire_field *key,
-                        const struct wire_field *value)
+static void store_value(struct store *s, struct entry *e, const struct wire_field *value)
 {
-    struct entry *e = table_get(&s->table, field(key));
     entry_set_bytes(&s->table, e, value->p, value->n, value->blob);
     make_ready(s, &e->waiters);
 }
@@ -224,7 +222,8 @@ static void store_value(struct store *s, const struct wire_field *key,
 static void do_set(const struct call *k)
 {
     for (size_t i = 0; i < k->request->count; i++)
-        store_value(k->s, &k->request->items[i].key, &k->request->items[i].value);
+        store_value(k->s, table_get(&k->s->table, field(&k->request->items[i].key)),
+                    &k->request->items[i].value);
 }
 
 static void do_append(const struct call *k)
@@ -243,13 +242,14 @@ static void do_compare_set(const struct call *k)
     bool exists = e && e->kind != ENTRY_ABSENT;
     char text[ENTRY_NUMBER_MAX];
     struct str now = exists ? entry_value(e, text) : (struct str){"", 0};
-    if (now.n == expected.n && memcmp(now.p, expected.p, now.n) == 0)
-        store_value(k->s, &item->key, &item->desired);
-    else if (!exists) {
+    if (now.n == expected.n && memcmp(now.p, expected.p, now.n) == 0) {
+        e = e ? e : table_get(&k->s->table, first_key(k));
+        store_value(k->s, e, &item->desired);
+    } else if (!exists) {
         reply_vec(k->fx, k->conn, expected, item->value.blob);
         return;
     }
-    reply_value(k->fx, k->conn, first_entry(k));
+    reply_value(k->fx, k->conn, e);
 }
 
 static void do_get(const struct call *k)
