@@ -28,7 +28,7 @@ void buf_reset(struct buf *b)
         b->data[0] = '\0';
 }
 
-char *buf_reserve(struct buf *b, size_t n)
+char *buf_grow(struct buf *b, size_t n)
 {
     if (b->max && (n > b->max || b->len > b->max - n)) {
         b->overflowed = true;
@@ -42,13 +42,6 @@ char *buf_reserve(struct buf *b, size_t n)
         b->cap = cap;
     }
     return b->data + b->len;
-}
-
-void buf_commit(struct buf *b, size_t n)
-{
-    assert(b->len + n < b->cap);
-    b->len += n;
-    b->data[b->len] = '\0';
 }
 
 void buf_add(struct buf *b, const void *p, size_t n)

@@ -7,6 +7,7 @@
 #ifndef MUSTER_BASE_BUF_H
 #define MUSTER_BASE_BUF_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,10 +26,22 @@ void buf_fini(struct buf *b);
 /* Empties it and forgets the overflow; keeps the memory. */
 void buf_reset(struct buf *b);
 
+/* What buf_reserve does where there is a limit, or no room yet. */
+char *buf_grow(struct buf *b, size_t n);
+
 /* Room for n more bytes, to be filled by the caller and counted by buf_commit; NULL if the
- * limit forbids it. */
-char *buf_reserve(struct buf *b, size_t n);
-void buf_commit(struct buf *b, size_t n);
+ * limit forbids it. Inline where there is room already: called for every line of output. */
+static inline char *buf_reserve(struct buf *b, size_t n)
+{
+    return !b->max && n < b->cap - b->len ? b->data + b->len : buf_grow(b, n);
+}
+
+static inline void buf_commit(struct buf *b, size_t n)
+{
+    assert(b->len + n < b->cap);
+    b->len += n;
+    b->data[b->len] = '\0';
+}
 
 /* Append bytes, a text without its NUL, one byte, what printf would print. All of it or, where
  * the limit forbids it, nothing: then overflowed is true. */

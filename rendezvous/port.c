@@ -147,6 +147,15 @@ static void arm_timer(struct port *p)
     uv_timer_start(&p->timer, on_timer, at > now ? at - now : 0, 0);
 }
 
+/* It has spoken, and we were late to listen: stopped, or busy with other newcomers. */
+static bool has_unread(const uv_tcp_t *tcp)
+{
+    uv_os_fd_t fd;
+    char byte;
+    return uv_fileno((const uv_handle_t *)tcp, &fd) == 0
+           && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 static void on_timer(uv_timer_t *t)
 {
     struct port *p = t->data;
@@ -155,6 +164,12 @@ static void on_timer(uv_timer_t *t)
         struct newcomer *n = list_first(&p->undecided, struct newcomer, link);
         if (n->deadline_ms > now)
             break;
+        if (has_unread(n->tcp)) {
+            n->deadline_ms = now + p->opt.first_ms;
+            list_remove(&n->link);
+            list_push(&p->undecided, &n->link);
+            continue;
+        }
         if (n->len || !peers_silent_keep(p->env.peers, &n->ip)) {
             refuse(n, SERVER_NOTE_SILENT, WIRE_BAD_NONE);
             continue;

@@ -10,6 +10,7 @@ set -euo pipefail
 
 n=8 rounds=15 bin=
 root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/bench/lib.bash
 . "$root/tests/bench/lib.bash"
 while getopts n:r:b: option; do
   case $option in
@@ -22,8 +23,6 @@ done
 bin=${bin:-$root/build/release/bin}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# shellcheck source=tests/bench/table.bash
-. "$root/tests/bench/table.bash"
 death=$bin/death
 if [[ ! -x $death ]]; then # a release build without tests does not have it
   death=$scratch/death
@@ -68,7 +67,6 @@ for ((round = 0; round < rounds; round++)); do
   done
 done
 
-column() { median_and_spread "$1" 1000 %.1f; } # file: in ms
 echo "One of $n workers dies: medians [spread] of $rounds interleaved rounds, $(nproc) cores, $(uname -sr)."
 echo
 echo "| launcher | until the last other worker is dead, ms | until the launcher has ended, ms |"

@@ -86,7 +86,7 @@ one() {
 cell() { # NAME NODES
   local failed=0
   [[ ! -e $scratch/$1-$2.failed ]] || failed=$(wc -l <"$scratch/$1-$2.failed")
-  if [[ -s $scratch/$1-$2 ]]; then median_and_spread "$scratch/$1-$2" 1 %.0f; else echo -n -; fi
+  if [[ -s $scratch/$1-$2 ]]; then spread "$scratch/$1-$2" 0; else echo -n -; fi
   ((failed == 0)) || echo -n ", $failed failed"
 }
 ratio() { # NAME NODES

@@ -11,6 +11,7 @@ set -euo pipefail
 
 mib=64 rounds=5 bin='' lengths=8,80,1000
 root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/bench/lib.bash
 . "$root/tests/bench/lib.bash"
 while getopts m:r:b:l: option; do
   case $option in
@@ -26,8 +27,6 @@ shift $((OPTIND - 1))
 bin=${bin:-$root/build/release/bin}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# shellcheck source=tests/bench/table.bash
-. "$root/tests/bench/table.bash"
 
 share() { # ranks bytes-of-a-line: bytes of each rank, whole lines
   echo $((mib * 1024 * 1024 / $1 / $2 * $2))

@@ -91,7 +91,7 @@ fi
 if wants form; then
   # Shell positions: all of the pick's words.
   # shellcheck disable=SC2046
-  part "Forming a group over many nodes" "$here/form.sh" -r "$(pick 1 5)" -b "$bin" $(pick 2 "2 16 64")
+  part "Forming a group over many nodes" "$here/form.sh" -r "$(pick 1 3)" -b "$bin" $(pick 2 "2 16 64")
 fi
 
 echo

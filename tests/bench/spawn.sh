@@ -10,6 +10,7 @@ set -euo pipefail
 
 n=8 rounds=21 bin=
 root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/bench/lib.bash
 . "$root/tests/bench/lib.bash"
 while getopts n:r:b: option; do
   case $option in
@@ -24,8 +25,6 @@ floor=$bin/spawn_floor
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# shellcheck source=tests/bench/table.bash
-. "$root/tests/bench/table.bash"
 
 note() { echo "spawn.sh: $*" >&2; }
 

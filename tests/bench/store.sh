@@ -29,8 +29,8 @@ done
 bin=${bin:-$root/build/release/bin}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# shellcheck source=tests/bench/table.bash
-. "$here/table.bash"
+# shellcheck source=tests/bench/lib.bash
+. "$here/lib.bash"
 
 find_python() {
   local found=${TORCH_PYTHON:-} one

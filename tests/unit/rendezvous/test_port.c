@@ -16,7 +16,7 @@
 
 #include "live_server.h"
 
-enum { ANSWER_MS = 10000, FAR_MS = 3600000 };
+enum { ANSWER_MS = 10000, FAR_MS = 3600000, STALLED_FIRST_MS = 100 };
 
 #define VALIDATE "\x00\xce\xf7\x85\x3c"
 #define ADD_INIT "\x05\0\0\0\0\0\0\0init/\x01\0\0\0\0\0\0\0"
@@ -147,6 +147,56 @@ static void silence_ends_at_the_deadline(void **state)
     hear_end(partial);
     live_server_stop(s);
     assert_int_equal(seen.notes[SERVER_NOTE_SILENT], 2);
+}
+
+struct stall {
+    int fd;
+    struct seen *seen;
+    bool is_too_late;
+};
+
+static void nothing(struct port *p, void *arg)
+{
+    (void)p;
+    (void)arg;
+}
+
+/* The newcomer speaks, and the server does not listen until its time is over. */
+static void stall(struct port *p, void *arg)
+{
+    struct stall *s = arg;
+    (void)p;
+    s->is_too_late = s->seen->notes[SERVER_NOTE_SILENT] > 0;
+    if (s->is_too_late)
+        return;
+    SAY(s->fd, VALIDATE "\x07");
+    poll(NULL, 0, 2 * STALLED_FIRST_MS);
+}
+
+/* A server that was stopped for longer than newcomers have for their first bytes. */
+static void a_late_server_hears_who_spoke_in_time(void **state)
+{
+    (void)state;
+    for (int tries = 0; tries < 50; tries++) {
+        struct seen seen = {0};
+        struct port_options opt = options(&seen);
+        char n[8];
+        opt.first_ms = STALLED_FIRST_MS;
+        struct live_server *s = live_server_start(&opt);
+        struct stall late = {dial(live_server_port(s)), &seen, false};
+        live_server_call(s, nothing, NULL); /* it has been accepted after the second one */
+        live_server_call(s, nothing, NULL);
+        live_server_call(s, stall, &late);
+        if (!late.is_too_late)
+            hear(late.fd, n, sizeof n);
+        close(late.fd);
+        live_server_stop(s);
+        if (late.is_too_late)
+            continue; /* this test was the late one */
+        assert_int_equal(seen.notes[SERVER_NOTE_SILENT], 0);
+        return;
+    }
+    fail();
 }
 
 static void one_silent_connection_for_each_legacy_client(void **state)
@@ -363,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silence_ends_at_the_deadline),
+        cmocka_unit_test(a_late_server_hears_who_spoke_in_time),
         cmocka_unit_test(one_silent_connection_for_each_legacy_client),
         cmocka_unit_test(closed_gate_refuses_newcomers_only),
         cmocka_unit_test(nothing_old_reaches_a_new_store),
