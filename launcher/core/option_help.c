@@ -12,7 +12,7 @@ static bool is_about_gpus(enum option_id id)
 }
 static_assert(OPTION_NPROC == 0, "the options of GPU selection come first in the table");
 
-static bool has_option(enum option_command command, enum option_id id)
+static bool is_shown(enum option_command command, enum option_id id)
 {
     switch (command) {
     case OPTIONS_RUN:
@@ -28,7 +28,7 @@ static bool has_option(enum option_command command, enum option_id id)
 bool options_face(enum option_command command, size_t i, struct option_face *out)
 {
     size_t id = 0;
-    while (id < OPTION_ID_COUNT && (!has_option(command, (enum option_id)id) || i-- > 0))
+    while (id < OPTION_ID_COUNT && (!is_shown(command, (enum option_id)id) || i-- > 0))
         id++;
     if (id == OPTION_ID_COUNT)
         return false;
