@@ -18,7 +18,7 @@ function(muster_dep target module)
   endif()
 endfunction()
 
-muster_dep(uv "libuv>=1.44" libuv_a.a libuv.a) # the second since 1.45
+muster_dep(uv "libuv>=1.44" libuv_a.a libuv.a) # Debian 12; Debian 13
 muster_dep(sodium "libsodium>=1.0.18" libsodium.a)
 muster_dep(jansson "jansson>=2.13" libjansson.a)
 

@@ -14,7 +14,7 @@ function(install_link name)
   set(links ${PROJECT_BINARY_DIR}/links)
   file(MAKE_DIRECTORY ${links})
   file(CREATE_LINK muster ${links}/${name} SYMBOLIC)
-  install(FILES ${links}/${name} DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES ${links}/${name} DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT names)
 endfunction()
 
 if(SKBUILD) # a wheel has no links

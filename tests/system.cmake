@@ -18,6 +18,9 @@ foreach(suite ${system_suites})
     # COST: the long ones first, so that none is left alone at the end
     set_tests_properties(system/${name} PROPERTIES TIMEOUT 900 COST 100)
   endif()
+  if(name MATCHES "^t5[23]") # builds and packs
+    set_tests_properties(system/${name} PROPERTIES TIMEOUT 900)
+  endif()
   set_property(TEST system/${name} PROPERTY ENVIRONMENT
     MUSTER=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/muster
     MUSTER_WORKER=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/muster-worker

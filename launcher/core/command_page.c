@@ -1,6 +1,7 @@
 #include "launcher/core/command_page.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -189,6 +190,7 @@ static const struct command_page pages[] = {
 #define X(name, status, hint) #name " "
             .words = ERR_REGISTRY(X),
 #undef X
+            .status = "0; 2 if no code has that name.",
             .examples = {{"muster explain node_lost", "what status 75 is about"}},
         },
     [COMMAND_completion] =
@@ -248,6 +250,18 @@ static void wrap(struct buf *out, struct str text, size_t indent)
     buf_addc(out, '\n');
 }
 
+static void add_paragraphs(const char *text, struct buf *out)
+{
+    while (*text) {
+        const char *end = strstr(text, "\n\n");
+        size_t n = end ? (size_t)(end - text) : strlen(text);
+        wrap(out, (struct str){text, n}, 0);
+        text += n + (end ? 2 : 0);
+        if (*text)
+            buf_addc(out, '\n');
+    }
+}
+
 static void add_usage(const struct command_page *page, struct buf *out)
 {
     struct str rest = str_from(page->usage), line;
@@ -277,7 +291,7 @@ void command_page_help(const struct command_page *page, struct buf *out)
     struct option_face face;
     add_usage(page, out);
     buf_addc(out, '\n');
-    wrap(out, str_from(page->about), 0);
+    add_paragraphs(page->about, out);
     for (size_t i = 0; page->option && page->option(i, &face); i++) {
         if (i == 0)
             buf_addc(out, '\n');
@@ -285,6 +299,6 @@ void command_page_help(const struct command_page *page, struct buf *out)
     }
     if (page->notes) {
         buf_addc(out, '\n');
-        wrap(out, str_from(page->notes), 0);
+        add_paragraphs(page->notes, out);
     }
 }

@@ -39,9 +39,11 @@ enum { COMMAND_EXAMPLES = 6 };
 /* Text is static. Between `these` it names what is typed. */
 struct command_page {
     const char *name, *summary; /* summary: one line of `muster --help` */
-    const char *usage;    /* what stands behind the name of the program, one line each way */
+    const char *usage;    /* what stands behind the name of the program, one line each way;
+                           * [what may be left out] is one thing */
     const char *about;    /* paragraphs, an empty line between two */
     const char *notes;    /* paragraphs behind the options; NULL = none */
+    const char *status;   /* paragraphs on the exit status, for the man page; NULL = as usual */
     const char *words;    /* what it takes besides options, between blanks; NULL = nothing */
     bool has_program;     /* its options end at a program */
     bool has_job;         /* runs workers: their environment, the status of the first failure */

@@ -12,7 +12,6 @@ void man_render_command(enum command_id id, struct buf *out)
     struct man_title title = {
         .name = buf_str(&name),
         .program = "muster",
-        .status = id == COMMAND_explain ? "0; 2 if no code has that name." : NULL,
         .see = id == COMMAND_run       ? "muster muster-explain muster-plan muster-torchrun"
                : id == COMMAND_explain ? "muster"
                                        : "muster muster-explain muster-run",
@@ -50,6 +49,8 @@ void man_render_overview(struct buf *out)
                  "address, keeps them as one group until they end, and says in one screen who "
                  "failed first and why. An argument list that begins with an option is that of "
                  "the command run.",
+        .status = "That of the command; of a job, that of the first worker that failed, as "
+                  "described for the command run.",
         .examples = {{"muster -n 4 train.py", "four workers, and how each of them ended"},
                      {"muster run --help", "all options of a command"}},
     };
@@ -62,8 +63,6 @@ void man_render_overview(struct buf *out)
     const struct man_title title = {
         .name = "muster",
         .program = "muster",
-        .status = "That of the command; of a job, that of the first worker that failed, as "
-                  "described for the command run.",
         .see = buf_str(&see),
         .commands = commands,
     };

@@ -25,9 +25,23 @@ static void add_head(const char *name, const char *summary, struct buf *out)
 
 /* ---- SYNOPSIS ---- */
 
+/* The next word; [what may be left out] is one. False past the last. */
+static bool next_usage(struct str *rest, struct str *word)
+{
+    *rest = str_trim(*rest);
+    char end = rest->n && rest->p[0] == '[' ? ']' : ' ';
+    size_t n = 0;
+    while (n < rest->n && rest->p[n] != end)
+        n++;
+    n += n < rest->n && end == ']';
+    *word = (struct str){rest->p, n};
+    *rest = (struct str){rest->p + n, rest->n - n};
+    return n > 0;
+}
+
 static void add_usage_word(struct str word, bool is_command, struct buf *out)
 {
-    bool is_optional = word.n > 2 && word.p[0] == '[';
+    bool is_optional = word.p[0] == '[' && word.n > 2;
     struct str bare = is_optional ? (struct str){word.p + 1, word.n - 2} : word;
     buf_adds(out, is_command ? ".Cm " : is_optional ? ".Op Ar " : ".Ar ");
     man_word(out, bare, false);
@@ -41,7 +55,7 @@ static void add_synopsis(const struct man_title *title, const struct command_pag
     buf_adds(out, ".Sh SYNOPSIS\n");
     while (str_split(&lines, '\n', &line)) {
         buf_addf(out, ".Nm %s\n", title->program);
-        while (str_split(&line, ' ', &word))
+        while (next_usage(&line, &word))
             add_usage_word(word, str_eq(word, page->name), out);
     }
 }
@@ -150,16 +164,15 @@ static void add_job_status(struct buf *out)
     buf_adds(out, ".El\n");
 }
 
-static void add_status(const struct man_title *title, const struct command_page *page,
-                       struct buf *out)
+static void add_status(const struct command_page *page, struct buf *out)
 {
-    if (page->has_job) {
+    if (page->has_job && !page->status) {
         add_job_status(out);
         return;
     }
     buf_adds(out, ".Sh EXIT STATUS\n");
-    if (title->status)
-        man_text(out, title->status);
+    if (page->status)
+        man_text(out, page->status);
     else
         buf_adds(out, "0, or that of the error that is said; see\n.Xr muster-explain 1 .\n");
 }
@@ -204,7 +217,7 @@ void man_render(const struct man_title *title, const struct command_page *page, 
         add_commands(title->commands, out);
     if (page->has_job)
         add_environment(out);
-    add_status(title, page, out);
+    add_status(page, out);
     add_examples(page, out);
     add_see(str_from(title->see), out);
 }

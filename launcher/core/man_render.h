@@ -11,7 +11,6 @@
 struct man_title {
     const char *name;    /* "muster-run" */
     const char *program; /* "muster": what the usage lines begin with */
-    const char *status;  /* paragraphs on the exit status; NULL = as for any command */
     const char *see;     /* the names of other pages, in their order, between blanks */
     const struct command_page *const *commands; /* to be listed, NULL-terminated; NULL = none */
 };

@@ -30,7 +30,7 @@ static bool is_about_doctor(enum option_id id)
 static_assert(OPTION_PREFLIGHT < OPTION_ONLY && OPTION_ONLY < OPTION_VERBOSE,
               "the options of doctor stand together");
 
-static bool has_option(enum option_command command, enum option_id id)
+static bool is_shown(enum option_command command, enum option_id id)
 {
     switch (command) {
     case OPTIONS_RUN:
@@ -48,7 +48,7 @@ static bool has_option(enum option_command command, enum option_id id)
 bool options_face(enum option_command command, size_t i, struct option_face *out)
 {
     size_t id = 0;
-    while (id < OPTION_ID_COUNT && (!has_option(command, (enum option_id)id) || i-- > 0))
+    while (id < OPTION_ID_COUNT && (!is_shown(command, (enum option_id)id) || i-- > 0))
         id++;
     if (id == OPTION_ID_COUNT)
         return false;

@@ -31,6 +31,12 @@ install_to() { # prefix [cmake options...]
   [[ ! -e $PREFIX/bin/torchrun ]]
 }
 
+@test "the name torchrun is installed where it was asked for" {
+  cmake -S "$SOURCE" -B build -DMUSTER_TORCHRUN=ON -DBUILD_TESTING=OFF -DMUSTER_CUDA=OFF >log 2>&1 || { cat log; return 1; }
+  cmake --install build --component names --prefix "$PREFIX"
+  [[ $(readlink "$PREFIX/bin/torchrun") == muster ]]
+}
+
 @test "with DESTDIR everything is below the prefix there, and nothing anywhere else" {
   DESTDIR=$PWD/stage install_to /opt/muster
   [[ -x stage/opt/muster/bin/muster && -x stage/opt/muster/bin/muster-worker ]]

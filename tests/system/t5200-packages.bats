@@ -46,7 +46,7 @@ pack() { # generator
   run --separate-stderr bounded env -i TEST_TAG="$TEST_TAG" "$folder/bin/muster" -n 2 muster-worker --backend host --sizes 8
   expect_status 0
   expect_in "$output" "verified: 0 wrong"
-  run man -l "$folder/share/man/man1/muster.1"
   command -v man >/dev/null || return 0
+  run man -l "$folder/share/man/man1/muster.1"
   expect_in "$output" "launcher for groups of GPU workers"
 }

@@ -26,6 +26,7 @@ int main(void)
         .usage = "[options]",
         .about = options_about,
         .notes = options_notes,
+        .status = options_status,
         .option = worker_option,
         .examples = {{"muster -n 4 muster-worker", "four ranks"},
                      {"muster run muster-worker -b 8 -e 8G -f 2",
@@ -34,7 +35,6 @@ int main(void)
     const struct man_title title = {
         .name = "muster-worker",
         .program = "muster-worker",
-        .status = options_status,
         .see = "muster muster-run",
     };
     struct buf text;

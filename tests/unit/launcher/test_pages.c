@@ -162,6 +162,30 @@ static void text_becomes_mdoc(void **state)
     }
 }
 
+static void a_page_may_have_paragraphs_and_a_status_of_its_own(void **state)
+{
+    (void)state;
+    const struct command_page page = {
+        .name = "n",
+        .summary = "s",
+        .usage = "n [options] [-- options of the worker]\nn [options] program",
+        .about = "One.\n\nTwo.",
+        .status = "0 or 9.",
+    };
+    const struct man_title title = {.name = "muster-n", .program = "muster", .see = "muster"};
+    struct buf help, man;
+    buf_init(&help, 0);
+    buf_init(&man, 0);
+    command_page_help(&page, &help);
+    assert_string_equal(buf_str(&help), "usage: muster n [options] [-- options of the worker]\n"
+                                        "       muster n [options] program\n\nOne.\n\nTwo.\n");
+    man_render(&title, &page, &man);
+    has(&man, ".Cm n\n.Op Ar options\n.Op Ar -- options of the worker\n.Nm muster\n.Cm n\n");
+    has(&man, "One.\n.Pp\nTwo.\n.Sh EXIT STATUS\n0 or 9.\n");
+    buf_fini(&help);
+    buf_fini(&man);
+}
+
 static void other_shells_are_refused(void **state)
 {
     (void)state;
@@ -202,6 +226,7 @@ int main(void)
         cmocka_unit_test(no_value_of_an_enumeration_is_missing),
         cmocka_unit_test(words_come_from_choices_in_a_metavariable_too),
         cmocka_unit_test(text_becomes_mdoc),
+        cmocka_unit_test(a_page_may_have_paragraphs_and_a_status_of_its_own),
         cmocka_unit_test(other_shells_are_refused),
         cmocka_unit_test(the_overview_lists_the_commands),
     };
