@@ -69,6 +69,8 @@ if(Python3_FOUND)
     --inject slow:rank=2,ms=30)
   worker_group(isolate_shows_the_slow_rank --ranks 3 --match "\nwithout rank 1: [0-9.]+ GB/s, with it: " --
     --test isolate -n 1 --inject slow:rank=1,ms=30)
+  worker_group(host_is_not_judged --match "--expect is for GPUs: the host backend is not judged" -- --sizes 8 -n 1
+    --expect 370)
   worker_group(latency_alone --match "latency, 8 bytes, us" --match "not verified: timed only" -- --test latency -n 5)
   worker_group(pairs_of_one_rank --ranks 1 --status 17 --match "pairs was left out: one rank has no peer" -- --test pairs)
   worker_group(hypercube_of_three --ranks 3 --status 2
