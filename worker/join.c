@@ -339,7 +339,7 @@ static int join_ring(struct worker *w, struct err *e)
         if (status)
             return status;
         if (node == (w->env.node_rank + 1) % nodes)
-            memcpy(next, place, sizeof next);
+            snprintf(next, sizeof next, "%s", place);
     }
     return ring_join(w->ring, next, e) < 0 ? STATUS_BACKEND : 0;
 }
