@@ -29,8 +29,8 @@ if(Python3_FOUND)
     if(CMAKE_MATCH_2 STREQUAL "never")
       set(last "no phase reached")
     endif()
-    worker_group(hang_before_${CMAKE_MATCH_1}_is_named --status 12
-      --match "rank 1 .(host [^ ]+, local rank 1, no GPU, pid [0-9]+|it never wrote its record). has not reached ${CMAKE_MATCH_1}. ${last}"
+    worker_group(hang_before_${CMAKE_MATCH_1}_is_named --ranks 3 --status 12
+      --once "rank 1 .(?:host [^ ]+, local rank 1, no GPU, pid [0-9]+|it never wrote its record). has not reached ${CMAKE_MATCH_1}. ${last}"
       -- --sizes 8 --inject hang:rank=1,phase=${CMAKE_MATCH_1} --deadline ${CMAKE_MATCH_1}=1)
   endforeach()
   worker_group(hang_before_the_warm_up_is_named --status 12
@@ -69,11 +69,13 @@ if(Python3_FOUND)
     --inject slow:rank=2,ms=30)
   worker_group(isolate_shows_the_slow_rank --ranks 3 --match "\nwithout rank 1: [0-9.]+ GB/s, with it: " --
     --test isolate -n 1 --inject slow:rank=1,ms=30)
+  worker_group(host_is_not_judged --match "--expect is for GPUs: the host backend is not judged" -- --sizes 8 -n 1
+    --expect 370)
   worker_group(latency_alone --match "latency, 8 bytes, us" --match "not verified: timed only" -- --test latency -n 5)
   worker_group(pairs_of_one_rank --ranks 1 --status 17 --match "pairs was left out: one rank has no peer" -- --test pairs)
   worker_group(hypercube_of_three --ranks 3 --status 2
-    --match "--test hypercube needs a power of two of ranks, and there are 3" -- --test hypercube)
-  worker_group(root_out_of_range --status 2 --match "--root 2: the ranks are 0 to 1" -- --test reduce --root 2)
+    --once "--test hypercube needs a power of two of ranks, and there are 3" -- --test hypercube)
+  worker_group(root_out_of_range --status 2 --once "--root 2: the ranks are 0 to 1" -- --test reduce --root 2)
 endif()
 
 add_test(NAME worker/without_launcher COMMAND ${CMAKE_COMMAND} -E env --unset=RANK --unset=WORLD_SIZE

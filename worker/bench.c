@@ -264,9 +264,13 @@ static void print_columns(struct bench *b, enum collective c)
     buf_fini(&text);
 }
 
-static void note_unsupported(struct bench *b, enum type type)
+/* At the first of the operations. */
+static void note_unsupported(struct bench *b, enum type type, enum op op)
 {
-    if (b->env->rank == 0)
+    bool is_first = true;
+    for (int before = 0; before < (int)op; before++)
+        is_first &= !b->options->ops[before];
+    if (b->env->rank == 0 && is_first)
         buf_addf(&b->result->errors, "%s was left out: this library or GPU does not have it\n",
                  type_name(type));
 }
@@ -286,7 +290,7 @@ static int one_collective(struct bench *b, enum collective c, int *warm_step, st
             if (b->backend->ops->supports(b->backend, kind.type, kind.op))
                 status = one_kind(b, kind, warm_step, e);
             else
-                note_unsupported(b, kind.type);
+                note_unsupported(b, kind.type, kind.op);
         }
     return status;
 }

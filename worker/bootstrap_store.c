@@ -109,8 +109,8 @@ int bootstrap_ids(struct bootstrap *b, struct phases *p, const struct env *env,
 {
     const struct point at = {PHASE_uid_seen, -1};
     uint32_t n = env->world_size;
-    phases_begin(p, at, "", 0);
     int status = 0;
+    phases_begin(p, at, "", 0);
     b->n = backend_nccl_ids(api, n);
     b->ids = mem_alloc(b->n, sizeof *b->ids);
     for (uint32_t k = 0; k < b->n && !status; k++)

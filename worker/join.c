@@ -43,6 +43,7 @@ static int choose_backend(struct worker *w, struct err *e)
     return 0;
 }
 
+/* Rank 0, for all. */
 static int check_group(const struct worker *w, struct err *e)
 {
     if (bench_criticise(&w->options, w->env.world_size, e) < 0)
@@ -174,11 +175,13 @@ static int compare_records(struct worker *w, const struct buf *records, struct e
         if (!status)
             status = compare_field(records, r, "settings", false, w, e);
     }
-    return status ? status : find_shared_gpu(w, e);
+    if (!status)
+        status = find_shared_gpu(w, e);
+    return status ? status : check_group(w, e);
 }
 
-/* Rank 0 decides, all hear it: "0", or a status and the reason. Only rank 0 has the text to
- * print. */
+/* Rank 0 decides, all hear the status. The reason is printed before, as the launcher may end
+ * all ranks once one has left. */
 static int spread(struct worker *w, struct point at, int status, struct err *e)
 {
     struct buf word;
@@ -186,6 +189,10 @@ static int spread(struct worker *w, struct point at, int status, struct err *e)
     buf_init(&word, 0);
     buf_addf(&word, "%d", status);
     struct err own = {0};
+    if (w->env.rank == 0 && status && *e->text) {
+        log_error("worker", "%s", e->text);
+        err_set(e, ERR_OK, "%s", "");
+    }
     int rc = phases_go(w->phases, at, &word, &own);
     if (rc) {
         *e = own;
@@ -225,8 +232,6 @@ int worker_bind(struct worker *w, struct err *e)
     bind_none(&w->device);
     if (!status)
         status = choose_backend(w, e);
-    if (!status)
-        status = check_group(w, e);
     if (!status && !w->is_host)
         status = bind_select(&w->env, &w->device, e);
     if (status)
@@ -334,7 +339,7 @@ static int join_ring(struct worker *w, struct err *e)
         if (status)
             return status;
         if (node == (w->env.node_rank + 1) % nodes)
-            memcpy(next, place, sizeof next);
+            snprintf(next, sizeof next, "%s", place);
     }
     return ring_join(w->ring, next, e) < 0 ? STATUS_BACKEND : 0;
 }

@@ -80,6 +80,8 @@ static void judge(struct worker *w)
         .warn_below = o->warn_below,
         .fail_below = o->fail_below,
     };
+    if (w->is_host && o->expect_gbs > 0)
+        buf_adds(&w->result.errors, "--expect is for GPUs: the host backend is not judged\n");
     result_judge(&w->result, &limits);
     if (result_is_empty(&w->result))
         w->result.status = STATUS_BACKEND;

@@ -38,8 +38,8 @@ void phases_free(struct phases *p);
  * longer than the phase's own. */
 void phases_begin(struct phases *p, struct point at, const char *what, uint64_t min_ms);
 
-/* Only for PHASE_warm and PHASE_bench: says in the store that this rank enters the collective, so that a hang
- * can be told from a rank that did not come. Waits for all. */
+/* Only for PHASE_warm and PHASE_bench: says in the store that this rank enters the collective,
+ * so that a hang can be told from a rank that did not come. Waits for all. */
 int phases_enter(struct phases *p, struct point at, struct err *e);
 
 /* This rank is there and has len bytes to say. Rank 0 gets what every rank said in all[0 ..

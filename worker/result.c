@@ -78,6 +78,17 @@ static struct result_row *largest(const struct result *r)
     return found;
 }
 
+static void note_unjudged(struct result *r, const struct result_limits *l)
+{
+    bool is_judged = l->expect_gbs <= 0 || r->world_size < 2;
+    for (size_t i = 0; i < r->nrows; i++)
+        is_judged |= r->rows[i].expected > 0;
+    char size[24];
+    if (!is_judged)
+        buf_addf(&r->errors, "the speed was not judged: no size from %s on was tested\n",
+                 options_format_size(judged_from, size));
+}
+
 void result_judge(struct result *r, const struct result_limits *limits)
 {
     bool is_slow = false;
@@ -94,6 +105,7 @@ void result_judge(struct result *r, const struct result_limits *limits)
         is_slow |= r->rows[i].verdict == ROW_SLOW;
         r->is_warned |= r->rows[i].verdict == ROW_WARN;
     }
+    note_unjudged(r, limits);
     r->status = r->wrong ? STATUS_WRONG : is_slow ? STATUS_SLOW : STATUS_PASS;
 }
 

@@ -30,12 +30,12 @@ void result_table_columns(enum collective c, enum output_format format, struct b
 {
     if (format == FORMAT_NCCL_TESTS) {
         buf_addf(out,
-                 "#\n%-63s out-of-place                       in-place          \n"
+                 "# %s\n%-63s out-of-place                       in-place          \n"
                  "#       size         count      type   redop    root     time   algbw   "
                  "busbw  #wrong     time   algbw   busbw  #wrong \n"
                  "#        (B)    (elements)                               (us)  (GB/s)  "
                  "(GB/s)             (us)  (GB/s)  (GB/s)         \n",
-                 "#");
+                 collective_title(c), "#");
         return;
     }
     buf_addf(out,

@@ -2,10 +2,11 @@
 """Runs a group of muster-workers against a store of its own and compares how it ends.
 
 usage: group.py --store STORE_SERVE --worker WORKER [--ranks N] [--nodes N] [--status S]
-                [--match REGEX]... [--each S] [--json FILE] [-- worker options]
+                [--match REGEX]... [--once REGEX]... [--each S] [--json FILE] [-- worker options]
 
 Like a launcher it ends all ranks once one has failed; that first status must be S. Every REGEX
-must be found in what the ranks printed. --each: all ranks must end with S by themselves.
+must be found in what the ranks printed, one of --once just one time. --each: all ranks must end
+with S by themselves.
 """
 import argparse
 import json
@@ -101,6 +102,7 @@ def main():
     parser.add_argument("--status", type=int, default=0)
     parser.add_argument("--each", type=int)
     parser.add_argument("--match", action="append", default=[])
+    parser.add_argument("--once", action="append", default=[])
     parser.add_argument("--json")
     own = sys.argv[1:]
     options = own[own.index("--") + 1:] if "--" in own else []
@@ -118,6 +120,7 @@ def main():
     if args.each is None and first != args.status:
         failures.append(f"first status {first}, expected {args.status}")
     failures += [f"not printed: {m}" for m in args.match if not re.search(m, text, re.S)]
+    failures += [f"not printed once: {m}" for m in args.once if len(re.findall(m, text)) != 1]
     if args.json and not failures:
         check_json(args.json, text)
     if failures:

@@ -108,9 +108,8 @@ static uint64_t collective(const struct pattern *p, uint64_t i, uint32_t start, 
         sum = begun ? reduce((enum type)p->type, (enum op)p->op, sum, v) : v;
         begun = true;
     }
-    if (p->op == OP_AVG && !pattern_is_float(p->type))
-        sum /= p->nranks;
-    return sum;
+    bool divides = p->op == OP_AVG && !pattern_is_float(p->type) && p->nranks > 0;
+    return divides ? sum / p->nranks : sum;
 }
 
 static void all_types_and_ops_reduce_to_the_expected_value(void **state)
