@@ -8,6 +8,7 @@
 #include "launcher/cmd/answer.h"
 #include "launcher/cmd/cmd.h"
 #include "launcher/cmd/engines.h"
+#include "launcher/core/plan_text.h"
 #include "launcher/core/start_faults.h"
 #include "launcher/io/ask_hosts.h"
 #include "launcher/io/hosts_gpus_json.h"
@@ -76,17 +77,21 @@ static void say_reasons(const struct heard *h)
     struct buf line;
     uint32_t node;
     enum err_code code;
+    struct err e;
+    buf_init(&line, 0);
     for (uint32_t i = 0; i < h->n; i++) {
         const struct hosts_gpus_entry *entry = &h->entries[i];
-        const char *why =
-            entry->answer ? hosts_gpus_remark(entry->answer, h->answers[i].status) : entry->why;
-        struct err e;
-        if (!why)
+        buf_reset(&line);
+        if (entry->answer)
+            hosts_gpus_remark(entry->answer, h->answers[i].status, &line);
+        else
+            plan_text_value(entry->why, &line);
+        if (!line.len)
             continue;
-        err_set(&e, ERR_UNAVAILABLE, "%s", why);
+        err_set(&e, ERR_UNAVAILABLE, "%s", buf_str(&line));
         start_faults_add(&faults, i, entry->host, &e, 0);
     }
-    buf_init(&line, 0);
+    buf_reset(&line);
     while (start_faults_next(&faults, &node, &code, &line)) {
         log_error("gpus", "%s", buf_str(&line));
         buf_reset(&line);

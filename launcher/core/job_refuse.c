@@ -11,6 +11,15 @@ bool job_refuse_is_pending(const struct job *j)
     return j->refusals.n > 0;
 }
 
+/* It has said so already. */
+static bool is_known(const struct job *j, uint32_t node, const char *host)
+{
+    for (size_t i = 0; i < j->refusals.n; i++)
+        if (j->refusals.list[i].node == node && strcmp(j->refusals.list[i].host, host) == 0)
+            return true;
+    return false;
+}
+
 void job_refuse_take(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
                      struct effects *fx)
 {
@@ -26,8 +35,9 @@ void job_refuse_take(struct job *j, uint32_t link, const struct frame *frame, ui
         job_ending_with(j, VERDICT_ERROR, 0, &e, now_ms, fx);
         return;
     }
-    start_faults_add(&j->refusals, n ? members_rank(&j->nodes, n) : frame->u.refused.node_rank,
-                     host, why, now_ms);
+    uint32_t node = n ? members_rank(&j->nodes, n) : frame->u.refused.node_rank;
+    if (!is_known(j, node, host))
+        start_faults_add(&j->refusals, node, host, why, now_ms);
     job_refuse_check(j, now_ms, fx);
 }
 

@@ -28,7 +28,7 @@ static void add_word(const char *word, struct buf *out)
 void plan_text_value(const char *value, struct buf *out)
 {
     for (; *value; value++)
-        buf_addc(out, (unsigned char)*value < ' ' ? '?' : *value);
+        buf_addc(out, (unsigned char)*value < ' ' || *value == 0x7f ? '?' : *value);
 }
 
 struct plan_wrap plan_wrap_begin(struct buf *out, size_t column, size_t indent)

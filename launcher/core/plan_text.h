@@ -1,5 +1,5 @@
-/* plan_text.h - words that `muster plan` is put together from, for one node and for a list of
- * hosts. Appends text, decides nothing.
+/* plan_text.h - words that `muster plan` and other tables are put together from, for one node
+ * and for a list of hosts. Appends text, decides nothing.
  */
 #ifndef MUSTER_LAUNCHER_CORE_PLAN_TEXT_H
 #define MUSTER_LAUNCHER_CORE_PLAN_TEXT_H
@@ -15,7 +15,7 @@ enum { PLAN_NAME_WIDTH = 33 };
 /* Arguments as a shell would have to read them, and the end of the line. */
 void plan_text_words(char *const *words, struct buf *out);
 
-/* A value on one line, whatever is in it. */
+/* A value on one line, without control characters, whatever is in it. */
 void plan_text_value(const char *value, struct buf *out);
 
 /* The name at the beginning of a line, and blanks up to where its value stands. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "launcher/core/plan_text.h"
 #include "launcher/io/json_text.h"
 
 json_t *hosts_gpus_parse(const char *text, struct err *e)
@@ -28,11 +29,11 @@ void hosts_gpus_release(json_t *answer)
 
 /* ---- one GPU */
 
-static char *word_of(const json_t *value, const char *otherwise)
+static char *number_of(const json_t *value, const char *otherwise)
 {
     if (json_is_integer(value))
         return mem_printf("%lld", (long long)json_integer_value(value));
-    return mem_strdup(json_is_string(value) ? json_string_value(value) : otherwise);
+    return mem_strdup(otherwise);
 }
 
 static char *cuda_of(const json_t *answer, const json_t *gpu)
@@ -72,10 +73,12 @@ static char *name_of(const json_t *gpu)
 {
     size_t ninstances = json_array_size(json_object_get(gpu, "mig"));
     const char *name = json_string_value(json_object_get(gpu, "name"));
-    if (!json_is_true(json_object_get(gpu, "mig_enabled")))
-        return mem_strdup(name ? name : "?");
-    return mem_printf("%s (MIG on, %zu instance%s)", name ? name : "?", ninstances,
-                      ninstances == 1 ? "" : "s");
+    struct buf text;
+    buf_init(&text, 0);
+    plan_text_value(name ? name : "?", &text);
+    if (json_is_true(json_object_get(gpu, "mig_enabled")))
+        buf_addf(&text, " (MIG on, %zu instance%s)", ninstances, ninstances == 1 ? "" : "s");
+    return buf_steal(&text);
 }
 
 static char *use_of(const json_t *gpu)
@@ -98,12 +101,12 @@ void hosts_gpus_read(const json_t *answer, struct hosts_gpus *out)
         const json_t *gpu = json_array_get(gpus, i);
         array_grow(out->rows, out->nrows, out->cap);
         out->rows[out->nrows++] = (struct hosts_gpus_row){
-            .cells = {[HOSTS_GPUS_INDEX] = word_of(json_object_get(gpu, "index"), "?"),
+            .cells = {[HOSTS_GPUS_INDEX] = number_of(json_object_get(gpu, "index"), "?"),
                       [HOSTS_GPUS_CUDA] = cuda_of(answer, gpu),
                       [HOSTS_GPUS_RANK] = ranks_of(gpu),
                       [HOSTS_GPUS_NAME] = name_of(gpu),
                       [HOSTS_GPUS_MEMORY] =
-                          word_of(json_object_get(gpu, "memory_total_mib"), "-"),
+                          number_of(json_object_get(gpu, "memory_total_mib"), "-"),
                       [HOSTS_GPUS_USE] = use_of(gpu)}};
     }
 }
@@ -118,11 +121,15 @@ void hosts_gpus_fini(struct hosts_gpus *h)
 
 /* ---- the answer, and all */
 
-const char *hosts_gpus_remark(const json_t *answer, int status)
+void hosts_gpus_remark(const json_t *answer, int status, struct buf *out)
 {
+    const char *text = NULL;
     if (!json_array_size(json_object_get(answer, "gpus")))
-        return json_string_value(json_array_get(json_object_get(answer, "words"), 0));
-    return status ? json_string_value(json_object_get(answer, "refused")) : NULL;
+        text = json_string_value(json_array_get(json_object_get(answer, "words"), 0));
+    else if (status)
+        text = json_string_value(json_object_get(answer, "refused"));
+    if (text)
+        plan_text_value(text, out);
 }
 
 void hosts_gpus_json(const struct hosts_gpus_entry *list, size_t n, struct buf *out)

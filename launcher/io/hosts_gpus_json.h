@@ -13,13 +13,14 @@ struct json_t;
 struct json_t *hosts_gpus_parse(const char *text, struct err *e);
 void hosts_gpus_release(struct json_t *answer); /* NULL is fine */
 
-/* Its GPUs as rows; out->host is the caller's. Freed by hosts_gpus_fini. */
+/* Its GPUs as rows, without control characters; out->host is the caller's. Freed by
+ * hosts_gpus_fini. */
 void hosts_gpus_read(const struct json_t *answer, struct hosts_gpus *out);
 void hosts_gpus_fini(struct hosts_gpus *h);
 
-/* Why run would refuse, where the host's status says that it would, or why there are no GPUs;
- * NULL = neither. Valid as long as the answer. */
-const char *hosts_gpus_remark(const struct json_t *answer, int status);
+/* Appends why run would refuse, where the host's status says that it would, or why there are no
+ * GPUs; nothing if neither. */
+void hosts_gpus_remark(const struct json_t *answer, int status, struct buf *out);
 
 /* One of the list: its answer, NULL = there is none, and why says the reason. */
 struct hosts_gpus_entry {
