@@ -98,9 +98,9 @@ static int bad(enum check_option id, const char *text, const char *right, struct
 static int set_number(enum check_option id, const char *text, double most, const char *right,
                       double *out, struct err *e)
 {
-    char *end;
+    char *end = NULL;
     *out = *text >= '0' && *text <= '9' ? strtod(text, &end) : (double)NAN;
-    return isfinite(*out) && !*end && *out <= most ? 0 : bad(id, text, right, e);
+    return isfinite(*out) && end && !*end && *out <= most ? 0 : bad(id, text, right, e);
 }
 
 static int set_format(const char *text, enum check_format *out, struct err *e)
@@ -151,8 +151,9 @@ static int set_own(struct check_options *opt, enum check_option id, const char *
         return set_format(text, &opt->format, e);
     case CHECK_OPTION_BACKEND:
         opt->backend = text;
-        return strcmp(text, "nccl") && strcmp(text, "host") ? bad(id, text, "nccl or host", e)
-                                                            : 0;
+        return strcmp(text, "nccl") != 0 && strcmp(text, "host") != 0
+                   ? bad(id, text, "nccl or host", e)
+                   : 0;
     case CHECK_OPTION_WORKER:
         opt->worker = text;
         return 0;

@@ -24,15 +24,15 @@ static size_t place_of(struct check_places *p, const char *name)
     return i;
 }
 
-void check_places_find(const struct check_result *r, size_t n, size_t max,
-                       struct check_places *p)
+void check_places_find(const struct check_result *r, size_t ranks, size_t max,
+                       struct check_places *out)
 {
-    *p = (struct check_places){.names = mem_alloc(n, sizeof *p->names),
-                               .group = mem_alloc(n, sizeof *p->group)};
-    for (size_t i = 0; i < n; i++) {
+    *out = (struct check_places){.names = mem_alloc(ranks, sizeof *p->names),
+                                 .group = mem_alloc(ranks, sizeof *p->group)};
+    for (size_t i = 0; i < ranks; i++) {
         const char *host = i < r->nranks ? r->ranks[i].host : NULL;
-        char *name = n <= max ? mem_printf("%zu", i) : mem_strdup(host ? host : "?");
-        p->group[i] = place_of(p, name);
+        char *name = ranks <= max ? mem_printf("%zu", i) : mem_strdup(host ? host : "?");
+        out->group[i] = place_of(out, name);
         free(name);
     }
 }
