@@ -27,8 +27,8 @@ static size_t place_of(struct check_places *p, const char *name)
 void check_places_find(const struct check_result *r, size_t ranks, size_t max,
                        struct check_places *out)
 {
-    *out = (struct check_places){.names = mem_alloc(ranks, sizeof *p->names),
-                                 .group = mem_alloc(ranks, sizeof *p->group)};
+    *out = (struct check_places){.names = mem_alloc(ranks, sizeof *out->names),
+                                 .group = mem_alloc(ranks, sizeof *out->group)};
     for (size_t i = 0; i < ranks; i++) {
         const char *host = i < r->nranks ? r->ranks[i].host : NULL;
         char *name = ranks <= max ? mem_printf("%zu", i) : mem_strdup(host ? host : "?");
