@@ -101,7 +101,7 @@ static void json_square(const struct links *l, const char *key, const double *sq
     for (size_t i = 0; i < n * n; i++)
         sum += square[i];
     json_key(out, key);
-    if (!(sum > 0)) {
+    if (n == 0 || !(sum > 0)) {
         buf_adds(out, "null");
         return;
     }

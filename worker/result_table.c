@@ -105,7 +105,7 @@ static void square(const struct links *l, const char *title, const double *value
     size_t n = l->n;
     for (size_t i = 0; i < n * n; i++)
         sum += values[i];
-    if (!(sum > 0) || n > SQUARE_SHOWN)
+    if (n == 0 || n > SQUARE_SHOWN || !(sum > 0))
         return;
     buf_addf(out, "# %s\n# from\\to", title);
     for (size_t b = 0; b < n; b++)
