@@ -105,9 +105,13 @@ static void json_square(const struct links *l, const char *key, const double *sq
         buf_adds(out, "null");
         return;
     }
-    for (size_t i = 0; i < n * n; i++) {
-        buf_adds(out, i == 0 ? "[[" : i % n == 0 ? "],[" : ",");
-        json_measured(out, square[i]);
+    for (size_t a = 0; a < n; a++) {
+        buf_adds(out, a ? "],[" : "[[");
+        for (size_t b = 0; b < n; b++) {
+            if (b)
+                buf_addc(out, ',');
+            json_measured(out, square[a * n + b]);
+        }
     }
     buf_adds(out, "]]");
 }

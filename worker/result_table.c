@@ -110,13 +110,13 @@ static void square(const struct links *l, const char *title, const double *value
     buf_addf(out, "# %s\n# from\\to", title);
     for (size_t b = 0; b < n; b++)
         buf_addf(out, " %7zu", b);
-    for (size_t i = 0; i < n * n; i++) {
-        if (i % n == 0)
-            buf_addf(out, "\n# %7zu", i / n);
-        if (values[i] > 0)
-            buf_addf(out, " %7.2f", values[i]);
-        else
-            buf_addf(out, " %7s", "-");
+    for (size_t a = 0; a < n; a++) {
+        buf_addf(out, "\n# %7zu", a);
+        for (size_t b = 0; b < n; b++)
+            if (values[a * n + b] > 0)
+                buf_addf(out, " %7.2f", values[a * n + b]);
+            else
+                buf_addf(out, " %7s", "-");
     }
     buf_addc(out, '\n');
 }
