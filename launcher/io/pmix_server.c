@@ -202,8 +202,9 @@ static int server_begin(void *service, const struct mpi_world *world, struct err
 static void add_ours(const struct pmix_server *s, struct mpi_ticket *ticket)
 {
     /* Open MPI 4 knows direct launch by Slurm, LSF and Flux only; its component for all the
-     * rest takes a rank for a program that was started alone. */
-    mpi_ticket_add(ticket, true, mem_printf("OMPI_MCA_schizo=^orte"));
+     * rest, and Slurm's for what srun has not started, take a rank for a program that was
+     * started alone. */
+    mpi_ticket_add(ticket, true, mem_printf("OMPI_MCA_schizo=^orte,slurm"));
     if (!s->context.shm_dir)
         return;
     mpi_ticket_add(ticket, true,
