@@ -47,35 +47,30 @@ void finding_list_fini(struct finding_list *list)
     *list = (struct finding_list){0};
 }
 
-/* What printf makes of it, on one line. */
-static char *one_line(const char *fmt, va_list args)
+/* A copy on one line. */
+static char *one_line(const char *text)
 {
-    va_list again;
-    va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, again);
-    va_end(again);
-    char *text = mem_alloc((size_t)(n > 0 ? n : 0) + 1, 1);
-    if (n > 0)
-        vsnprintf(text, (size_t)n + 1, fmt, args);
-    for (char *p = text; *p; p++)
+    char *line = mem_strdup(text);
+    for (char *p = line; *p; p++)
         if ((unsigned char)*p < ' ')
             *p = ' ';
-    return text;
+    return line;
 }
 
 struct finding *finding_add(struct finding_list *list, const char *rule,
                             enum finding_level level, const char *symptom, const char *fix,
                             const char *fmt, ...)
 {
+    char seen[FINDING_TEXT_MAX];
     va_list args;
     va_start(args, fmt);
-    char *seen = one_line(fmt, args);
+    vsnprintf(seen, sizeof seen, fmt, args);
     va_end(args);
     array_grow(list->items, list->n, list->cap);
     struct finding *f = &list->items[list->n++];
     *f = (struct finding){.rule = rule,
                           .level = level,
-                          .seen = seen,
+                          .seen = one_line(seen),
                           .symptom = mem_strdup(symptom),
                           .fix = mem_strdup(fix)};
     return f;
@@ -83,11 +78,13 @@ struct finding *finding_add(struct finding_list *list, const char *rule,
 
 void finding_set_fix(struct finding *f, const char *fmt, ...)
 {
+    char fix[FINDING_TEXT_MAX];
     va_list args;
     va_start(args, fmt);
-    free(f->fix);
-    f->fix = one_line(fmt, args);
+    vsnprintf(fix, sizeof fix, fmt, args);
     va_end(args);
+    free(f->fix);
+    f->fix = one_line(fix);
 }
 
 /* ---- who ---- */

@@ -23,6 +23,8 @@ enum finding_level {
     FINDING_LEVEL_COUNT
 };
 
+enum { FINDING_TEXT_MAX = 4096 }; /* bytes of what printf makes; more is cut */
+
 /* All text is owned by the list that holds the finding. */
 struct finding {
     const char *rule; /* its id, "shm.size"; static */
