@@ -68,7 +68,7 @@ void buf_addc(struct buf *b, char c)
 void buf_addf(struct buf *b, const char *fmt, ...)
 {
     va_list ap;
-    size_t room = b->cap - b->len;
+    size_t room = b->data ? b->cap - b->len : 0;
     va_start(ap, fmt);
     int n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
     va_end(ap);
