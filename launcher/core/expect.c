@@ -212,14 +212,14 @@ static struct expectation over_pcie(const struct expect_facts *f, struct buf *wh
         if (pcie_gbs(&f->gpus[i]) < pcie_gbs(g))
             g = &f->gpus[i];
     double gbs = pcie_gbs(g);
-    if (!gbs) {
+    if (gbs <= 0) {
         buf_adds(why, "no NVLink joins all of them, and the speed of PCIe is not known");
         return (struct expectation){0, false};
     }
     buf_addf(why, "no NVLink joins all of them: PCIe %u x%u, %.1f GB/s", g->pcie_gen,
              g->pcie_width, gbs);
     double hop = cpus[f->cpu].gbs;
-    if (is_spread_over_nodes(f) && hop && hop < gbs) {
+    if (is_spread_over_nodes(f) && hop > 0 && hop < gbs) {
         buf_addf(why, ", and between the sockets of %s %.0f GB/s", cpus[f->cpu].word, hop);
         gbs = hop;
     }
@@ -234,7 +234,7 @@ struct expectation expect_node(const struct expect_facts *f, struct buf *why)
         buf_adds(why, "one GPU has no peer");
         return e;
     }
-    if (least_switched(f)->switch_links)
+    if (least_switched(f)->switch_links > 0)
         e = over_switch(f, why);
     else if (is_mesh(f))
         e = over_mesh(f, why);
