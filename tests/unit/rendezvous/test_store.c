@@ -192,6 +192,25 @@ static void joined_counts_live_connections(void **state)
     drop(&f);
 }
 
+static void values_are_found_from_outside(void **state)
+{
+    (void)state;
+    struct fixture f = make(1 << 20);
+    struct store_conn c;
+    char text[STORE_NUMBER_MAX];
+    struct str value;
+    store_conn_init(&c);
+    ask1(&f, &c, WIRE_SET, "mw/result", "{}", 0);
+    ask1(&f, &c, WIRE_ADD, "count", "", 42);
+    assert_true(store_find(f.store, STR_LIT("mw/result"), text, &value));
+    assert_true(str_eq(value, "{}"));
+    assert_true(store_find(f.store, STR_LIT("count"), text, &value));
+    assert_true(str_eq(value, "42"));
+    assert_false(store_find(f.store, STR_LIT("mw"), text, &value));
+    end(&f, &c);
+    drop(&f);
+}
+
 static void append_is_linear_and_spares_a_sent_value(void **state)
 {
     struct fixture f = make(1 << 20);
@@ -221,6 +240,7 @@ int main(void)
         cmocka_unit_test(waits_cost_and_are_given_back),
         cmocka_unit_test(push_strikes_a_key_named_twice),
         cmocka_unit_test(joined_counts_live_connections),
+        cmocka_unit_test(values_are_found_from_outside),
         cmocka_unit_test(append_is_linear_and_spares_a_sent_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
