@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "launcher/cmd/cmd.h"
 #include "launcher/cmd/outcome.h"
+#include "launcher/cmd/preflight.h"
 #include "launcher/core/bisect.h"
 #include "launcher/core/check_end.h"
 #include "launcher/core/check_judge.h"
@@ -75,15 +76,30 @@ static int check_worker(const struct check *c, struct err *e)
     return rc;
 }
 
-/* Where the findings of the preflight come in. */
+/* As muster doctor looks, with the rules that check was told of. -1: nothing was judged. */
+static int look_first(struct check *c, struct err *e)
+{
+    struct options *opt = &c->opt.launch;
+    struct preflight found;
+    opt->only = c->opt.only;
+    opt->skip = c->opt.skip;
+    opt->is_strict = c->opt.is_strict;
+    if (preflight_look(opt, PREFLIGHT_ALL, &found, e) < 0)
+        return -1;
+    c->status = preflight_status(&found);
+    c->result.preflight = found.findings;
+    found.findings = (struct finding_list){0};
+    preflight_fini(&found);
+    return 0;
+}
+
 static void preflight(struct check *c)
 {
-    struct finding_list *list = &c->result.preflight;
-    if (c->opt.is_strict)
-        finding_list_harden(list);
-    finding_list_merge(list);
-    finding_list_order(list);
-    c->status = finding_list_status(list);
+    struct err e;
+    if (look_first(c, &e) == 0)
+        return;
+    c->status = cmd_fail(&e);
+    buf_adds(&c->end, e.text);
 }
 
 static void say_first_line(const struct check *c)

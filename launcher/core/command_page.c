@@ -64,7 +64,7 @@ static const struct command_page pages[] = {
         {
             .name = "check",
             .summary = "does this group of GPUs work, how fast, and if not, what is wrong",
-            .usage = "check [options] [-- options of muster-worker]",
+            .usage = "check [options] [-- worker-options]",
             .about =
                 "Does this group of GPUs work, how fast, against what it should be, and if "
                 "not, "

@@ -44,7 +44,7 @@ static void add_usage_word(struct str word, bool is_command, struct buf *out)
     bool is_optional = word.p[0] == '[' && word.n > 2;
     struct str bare = is_optional ? (struct str){word.p + 1, word.n - 2} : word;
     buf_adds(out, is_command ? ".Cm " : is_optional ? ".Op Ar " : ".Ar ");
-    man_word(out, bare, false);
+    man_word(out, bare, true);
     buf_addc(out, '\n');
 }
 

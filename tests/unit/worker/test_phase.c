@@ -18,7 +18,7 @@ static int status_of(void (*body)(struct phases *p))
     pid_t pid = fork();
     if (pid == 0) {
         const struct env env = {.world_size = 1, .job_id = ""};
-        struct options o = {.deadline_ms = {[PHASE_bench] = 50, [PHASE_warm] = 50}};
+        struct options o = {.deadline_ms = {[PHASE_bench] = 50, [PHASE_init_done] = 50}};
         struct err e;
         alarm(60);
         struct phases *p = phases_new(&env, &o, NULL, &e);
@@ -44,7 +44,7 @@ static _Noreturn void wait_for_the_end(void)
 
 static void never_ready(struct phases *p)
 {
-    begin(p, PHASE_warm);
+    begin(p, PHASE_init_done);
     wait_for_the_end();
 }
 
@@ -96,7 +96,7 @@ static void abort_blocks(struct phases *p)
 static void has_nothing_to_abort(struct phases *p)
 {
     phases_set_abort(p, 60000);
-    begin(p, PHASE_warm);
+    begin(p, PHASE_init_done);
     wait_for_the_end();
 }
 
