@@ -94,9 +94,10 @@ load() { # NAME
 }
 
 crowd() { # NAME
-  local n what=init i
+  local n what=init i fit
   if [[ $1 == floor ]]; then what=floor; fi
-  for n in $(fitting "$clients" "$1" | tr , ' '); do
+  fit=$(fitting "$clients" "$1")
+  for n in ${fit//,/ }; do
     ((n)) || continue
     start "$1"
     for ((i = 0; i < (n > 2000 ? 1 : 3); i++)); do

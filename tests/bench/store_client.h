@@ -25,7 +25,7 @@ void close_at_once(int fd);
 
 void send_all(int fd, const char *p, size_t n);
 void receive_all(int fd, size_t n);
-void receive_into(int fd, void *p, size_t n);
+void receive_into(int fd, void *to, size_t n);
 
 /* A PING, whose answer is 4 bytes. */
 void add_ping(struct buf *b);

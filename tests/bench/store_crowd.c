@@ -1,14 +1,18 @@
-/* Many clients of one TCPStore server at a time:
+/* Many clients of one TCPStore server at a time: store_crowd WHAT HOST:PORT N [PID]
  *
- *   store_crowd idle HOST:PORT N PID      "BYTES": resident memory of the server for each
- *   store_crowd release HOST:PORT N       "MS": from one SET to the last of N waiters that
- * hears store_crowd init HOST:PORT N          "MS": N clients as torch's init_process_group
- * makes them store_crowd floor HOST:PORT N         "MS": the same round trips with store_floor
+ * WHAT        prints
  *
- * init: connect, VALIDATE and PING, ADD init/, then the store's barrier: ADD, the last one
- * SETs, all WAIT; then rank 0 SETs a unique id that all WAIT for and GET: seven round trips
- * beside the connection (five of a reader's). All sockets of this process wait in one epoll, as
- * many processes would in the kernel. */
+ * idle        resident memory of the server for each, in bytes; wants its PID
+ *
+ * release     five times, ms from a SET to the last of N waiters that hears of it
+ *
+ * init        ms of N clients as torch's init_process_group makes them: connect, VALIDATE and
+ *             PING, ADD init/, then the store's barrier: ADD, the last one SETs, all WAIT; then
+ *             rank 0 SETs a unique id that all WAIT for and GET: six round trips
+ *
+ * floor       ms of the same round trips with store_floor
+ *
+ * All sockets of this process wait in one epoll, as many processes would in the kernel. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +25,7 @@
 #include "rendezvous/tcpstore_wire.h"
 #include "store_client.h"
 
-enum { EVENTS = 256, ID_BYTES = 128, ADD_REPLY = 8 };
+enum { EVENTS = 256, ID_BYTES = 128, ADD_REPLY = 8, RELEASES = 5 };
 
 static const char usage[] = "store_crowd idle|release|init|floor HOST:PORT N [PID]";
 
@@ -118,24 +122,29 @@ static void idle(struct crowd *w, const char *pid)
 
 static void release(struct crowd *w)
 {
-    struct client setter = {.fd = connect_to(&w->to)};
-    greet(w, setter.fd);
-    receive_all(setter.fd, replies[PINGED]);
+    int setter = connect_to(&w->to);
+    greet(w, setter);
+    receive_all(setter, replies[PINGED]);
     open_all(w);
-    for (int i = 0; i < w->n; i++) {
-        add_wait(&w->out, "/gate");
-        flush(w, w->all[i].fd);
+    for (int round = 0; round < RELEASES; round++) {
+        char gate[16];
+        snprintf(gate, sizeof gate, "/gate%d", round);
+        for (int i = 0; i < w->n; i++) {
+            add_wait(&w->out, gate);
+            flush(w, w->all[i].fd);
+        }
+        add_ping(&w->out); /* whoever is answered now came after them all */
+        flush(w, setter);
+        receive_all(setter, replies[PINGED]);
+        uint64_t begin = now_ns();
+        add_set(&w->out, gate, 1);
+        flush(w, setter);
+        /* the last first: to be woken for each would take longer than the release */
+        for (int i = w->n - 1; i >= 0; i--)
+            receive_all(w->all[i].fd, replies[RELEASED]);
+        printf("%.3f\n", (double)(now_ns() - begin) / 1e6);
     }
-    add_ping(&w->out); /* whoever is answered now came after them all */
-    flush(w, setter.fd);
-    receive_all(setter.fd, 4);
-    uint64_t begin = now_ns();
-    add_set(&w->out, "/gate", 1);
-    flush(w, setter.fd);
-    for (int i = 0; i < w->n; i++)
-        receive_all(w->all[i].fd, replies[RELEASED]);
-    printf("%.3f\n", (double)(now_ns() - begin) / 1e6);
-    close_at_once(setter.fd);
+    close_at_once(setter);
     close_all(w);
 }
 

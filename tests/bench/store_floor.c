@@ -34,6 +34,13 @@ static void on_closed(uv_handle_t *h)
     free(h->data);
 }
 
+static void close_one(uv_handle_t *h, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(h))
+        uv_close(h, on_closed);
+}
+
 static void on_written(uv_write_t *req, int status)
 {
     (void)status;
@@ -141,7 +148,10 @@ int main(void)
     }
     uv_read_start((uv_stream_t *)&s.input, on_alloc, on_input);
     say_address(&s);
-    uv_run(&loop, UV_RUN_DEFAULT); /* what is open ends with the process */
+    uv_run(&loop, UV_RUN_DEFAULT);
+    uv_walk(&loop, close_one, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    uv_loop_close(&loop);
     free(s.slab);
     free(s.zeros);
     return 0;
