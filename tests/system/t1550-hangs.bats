@@ -169,7 +169,7 @@ W
   PATH="$PWD/fake:$PATH" begin -n 2 --stack-tool eu-stack ./w
   eventually 20 have 2 'up.*'
   kill -QUIT "$PID"
-  eventually 20 have 2 'looking.*'
+  eventually 60 have 2 'looking.*'
   : >stop
   end_within 30
   expect_status 0
