@@ -18,7 +18,7 @@ foreach(suite ${system_suites})
     # COST: the long ones first, so that none is left alone at the end
     set_tests_properties(system/${name} PROPERTIES TIMEOUT 900 COST 100)
   endif()
-  if(name MATCHES "^t5[23]") # builds and packs
+  if(name MATCHES "^t5[23]|^t9") # builds and packs; many commands
     set_tests_properties(system/${name} PROPERTIES TIMEOUT 900)
   endif()
   set_property(TEST system/${name} PROPERTY ENVIRONMENT
