@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void die_default(void)
+__attribute__((noreturn)) static void die(void)
 {
     static const char line[] = "muster: out of memory\n";
     ssize_t n = write(2, line, sizeof line - 1);
@@ -15,7 +15,6 @@ static void die_default(void)
     _exit(125);
 }
 
-static void (*die)(void) = die_default;
 static unsigned long fail_in;
 
 static void *check(void *p)
@@ -23,16 +22,13 @@ static void *check(void *p)
     if (p && !(fail_in && --fail_in == 0))
         return p;
     die();
-    abort();
 }
 
 static size_t product(size_t n, size_t size)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX) {
+    if (__builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX)
         die();
-        abort();
-    }
     return bytes ? bytes : 1;
 }
 
@@ -80,11 +76,6 @@ void mem_grow(void **items, size_t len, size_t *cap, size_t size)
     size_t want = *cap ? *cap * 2 : 8;
     *items = mem_realloc(*items, want, size);
     *cap = want;
-}
-
-void mem_set_die(void (*fn)(void))
-{
-    die = fn ? fn : die_default;
 }
 
 void mem_fail_at(unsigned long k)

@@ -27,10 +27,6 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void mem_grow(void **items, size_t len, size_t *cap, size_t size);
 #define array_grow(items, len, cap) mem_grow((void **)&(items), (len), &(cap), sizeof *(items))
 
-/* Called when memory is out; must not return. The default writes one line and exits with 125.
- */
-void mem_set_die(void (*fn)(void));
-
 /* Test seam: the k-th allocation from now (1 = the next) is treated as failed; 0 switches it
  * off. */
 void mem_fail_at(unsigned long k);

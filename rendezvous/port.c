@@ -531,11 +531,6 @@ void port_generation_next(struct port *p)
     p->is_open = true;
 }
 
-unsigned port_generation(const struct port *p)
-{
-    return p->generation;
-}
-
 /* ---- questions and the end */
 
 void port_counts(const struct port *p, struct port_counts *out)

@@ -66,7 +66,6 @@ void port_gate_close(struct port *p);
  * empty store. Connections that were accepted, or wait to be, before this call never reach the
  * new store. */
 void port_generation_next(struct port *p);
-unsigned port_generation(const struct port *p);
 
 struct port_counts {
     size_t connections; /* c10d, live */

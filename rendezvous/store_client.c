@@ -319,11 +319,6 @@ void store_client_free(struct store_client *c)
     free(c);
 }
 
-const char *store_client_peer(const struct store_client *c)
-{
-    return c->peer;
-}
-
 /* ---- requests */
 
 static int begin(struct store_client *c, enum wire_query query, struct err *e)

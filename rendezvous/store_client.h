@@ -53,7 +53,4 @@ int store_client_wait(struct store_client *c, const char *const *keys, size_t n,
 int store_client_multi_get(struct store_client *c, const char *const *keys, size_t n,
                            struct buf *values, struct err *e);
 
-/* Address and port of the server as text, for messages; valid as long as the client. */
-const char *store_client_peer(const struct store_client *c);
-
 #endif

@@ -10,7 +10,6 @@
 enum { AT_QUERY, AT_COUNT, AT_LENGTH, AT_BYTES, AT_DONE, AT_GIVEN };
 
 struct layout {
-    const char *name;
     const char *fields;
     bool list;
     int legacy; /* number in 1.13, or -1 */
@@ -18,7 +17,7 @@ struct layout {
 
 static const struct layout layouts[] = {
 #define X(query, number, old, is_list, items)                                                  \
-    [WIRE_##query] = {.name = #query, .fields = (items), .list = (is_list), .legacy = (old)},
+    [WIRE_##query] = {.fields = (items), .list = (is_list), .legacy = (old)},
     WIRE_QUERIES(X)
 #undef X
 };
@@ -38,11 +37,6 @@ static int legacy_query(unsigned char number)
         if (layouts[query].legacy == number)
             return query;
     return -1;
-}
-
-const char *wire_query_name(enum wire_query query)
-{
-    return layouts[query].name;
 }
 
 const char *wire_reason_text(enum wire_reason reason)

@@ -158,7 +158,6 @@ enum wire_event wire_decode(struct wire_decoder *d, struct str *in,
 bool wire_is_partial(const struct wire_decoder *d);
 enum wire_reason wire_bad(const struct wire_decoder *d);
 
-const char *wire_query_name(enum wire_query query); /* "SET" */
 const char *wire_reason_text(enum wire_reason reason);
 
 /* Parts of requests and replies. Little-endian; a key or value is its 64-bit length and its

@@ -45,6 +45,7 @@ struct collective_group {
 const char *collective_name(enum collective c);
 const char *collective_title(enum collective c);
 
+/* Whether it takes an operation; has a --root; may work on its own output. */
 bool collective_reduces(enum collective c);
 bool collective_is_rooted(enum collective c);
 bool collective_has_in_place(enum collective c);

@@ -36,6 +36,12 @@ static void find_path(struct nccl *n, const char *asked)
     snprintf(n->path, sizeof n->path, "%s", known ? info.dli_fname : asked);
 }
 
+static void unload(struct nccl *n)
+{
+    dlclose(n->handle);
+    n->handle = NULL;
+}
+
 int nccl_load(struct nccl *n, const char *path, struct err *e)
 {
     memset(n, 0, sizeof *n);
@@ -45,21 +51,14 @@ int nccl_load(struct nccl *n, const char *path, struct err *e)
         return err_set(e, ERR_NOT_FOUND, "%s", dlerror());
     find_path(n, asked);
     if (resolve(n, e) < 0) {
-        nccl_unload(n);
+        unload(n);
         return -1;
     }
     ncclResult_t rc = n->GetVersion(&n->version);
     if (rc == ncclSuccess)
         return 0;
-    nccl_unload(n);
+    unload(n);
     return err_set(e, ERR_NOT_FOUND, "%s: ncclGetVersion gives %d", asked, (int)rc);
-}
-
-void nccl_unload(struct nccl *n)
-{
-    if (n->handle)
-        dlclose(n->handle);
-    n->handle = NULL;
 }
 
 const char *nccl_version_text(int version, char text[24])

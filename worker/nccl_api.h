@@ -55,9 +55,9 @@ struct nccl {
 #undef X
 };
 
-/* Loads path, or libnccl.so.2 if NULL. -1: ERR_NOT_FOUND with the loader's reason. */
+/* Loads path, or libnccl.so.2 if NULL, for the rest of the process: NCCL starts threads. -1:
+ * ERR_NOT_FOUND with the loader's reason, and nothing is loaded. */
 int nccl_load(struct nccl *n, const char *path, struct err *e);
-void nccl_unload(struct nccl *n); /* harmless if nothing is loaded */
 
 /* "2.28.9" */
 const char *nccl_version_text(int version, char text[24]);

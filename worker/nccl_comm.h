@@ -46,6 +46,8 @@ int nccl_comm_transfer(struct nccl_comm *c, const struct transfer *t, const void
 /* An all-reduce of one word of device memory, as a barrier. */
 int nccl_comm_meet(struct nccl_comm *c, uint32_t *word, struct err *e);
 
+/* Collective: from now on every rank but this one works in a communicator of its own; with
+ * BACKEND_NOBODY all are in again. */
 int nccl_comm_leave_out(struct nccl_comm *c, uint32_t rank, struct err *e);
 
 /* An error that NCCL met in the background. Aborts where that is wanted. */

@@ -30,7 +30,9 @@ uint64_t pairs_bytes(const struct options *o, bool is_host)
     return o->pairs || o->latency ? (is_host ? host_bytes : nccl_bytes) : 0;
 }
 
-uint32_t pairs_partner(uint32_t rank, uint32_t round, uint32_t n)
+/* The partner of a rank in round `round` of n - 1 + n % 2 rounds in which every two of n ranks
+ * meet once; rank itself: idle. The circle method. */
+static uint32_t partner_of(uint32_t rank, uint32_t round, uint32_t n)
 {
     uint32_t m = n - 1 + n % 2; /* the circle; with n even, rank m stands in its middle */
     if (rank == m)
@@ -169,7 +171,7 @@ static int in_rounds(struct pairs *p, struct err *e)
     int status = 0;
     for (uint32_t round = 0; round < rounds && !status; round++) {
         for (uint32_t r = 0; r < n; r++)
-            p->peer_of[r] = pairs_partner(r, round, n);
+            p->peer_of[r] = partner_of(r, round, n);
         status = measure_present(p, e);
     }
     return status;

@@ -16,8 +16,4 @@ uint64_t pairs_bytes(const struct options *o, bool is_host);
 /* All ranks together. 0 or a status. */
 int pairs_run(struct bench *b, struct err *e);
 
-/* The partner of a rank in round `round` of n - 1 + n % 2 rounds in which every two of n ranks
- * meet once; rank itself: idle. The circle method. */
-uint32_t pairs_partner(uint32_t rank, uint32_t round, uint32_t n);
-
 #endif

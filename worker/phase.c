@@ -399,14 +399,6 @@ int phases_set_record(struct phases *p, const char *text, struct err *e)
                : 0;
 }
 
-int phases_get_record(struct phases *p, uint32_t rank, struct buf *out, struct err *e)
-{
-    char key[PHASE_KEY_MAX];
-    snprintf(key, sizeof key, "mw/rank/%u", rank);
-    buf_reset(out);
-    return p->client && store_client_get(p->client, key, out, e) < 0 ? store_status(e) : 0;
-}
-
 void phases_on_hang(struct phases *p, void (*report)(void *ctx), void *ctx)
 {
     pthread_mutex_lock(&p->lock);

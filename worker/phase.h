@@ -61,9 +61,8 @@ int phases_get(struct phases *p, const char *name, struct buf *out, struct err *
 /* Key "mw/result": the JSON object, for `muster check`. */
 int phases_set_result(struct phases *p, const void *json, size_t len, struct err *e);
 
-/* This rank's record, and another's (empty if there is none). */
+/* Key "mw/rank/R": this rank's record. */
 int phases_set_record(struct phases *p, const char *text, struct err *e);
-int phases_get_record(struct phases *p, uint32_t rank, struct buf *out, struct err *e);
 
 /* The value of a "key=value" line of a record; "" if absent. */
 void phases_record_field(const char *record, const char *key, char *out, size_t size);

@@ -109,7 +109,7 @@ void result_judge(struct result *r, const struct result_limits *limits)
     r->status = r->wrong ? STATUS_WRONG : is_slow ? STATUS_SLOW : STATUS_PASS;
 }
 
-const struct result_row *result_peak(const struct result *r)
+static const struct result_row *peak(const struct result *r)
 {
     const struct result_row *best = NULL;
     for (size_t i = 0; i < r->nrows; i++)
@@ -131,7 +131,7 @@ static void say_verified(const struct result *r, struct buf *out)
 
 void result_verdict(const struct result *r, struct buf *out)
 {
-    const struct result_row *best = result_peak(r);
+    const struct result_row *best = peak(r);
     if (result_is_empty(r)) {
         buf_adds(out, "nothing was tested");
         return;

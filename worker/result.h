@@ -100,9 +100,6 @@ void result_judge(struct result *r, const struct result_limits *limits);
 /* Whether anything was measured. */
 bool result_is_empty(const struct result *r);
 
-/* The row of the greatest busbw; NULL if there is none. */
-const struct result_row *result_peak(const struct result *r);
-
 /* The last line, without its newline. */
 void result_verdict(const struct result *r, struct buf *out);
 

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "launcher/core/option_name.h"
 
 enum reader { FOR_CHECK, FOR_WORKER };
 
@@ -194,20 +195,10 @@ static int set_own(struct check_options *opt, enum check_option id, const char *
 
 /* ---- words ---- */
 
-static bool is_name(struct str given, const char *name)
-{
-    if (given.n != strlen(name))
-        return false;
-    for (size_t i = 0; i < given.n; i++)
-        if (given.p[i] != name[i] && !(given.p[i] == '_' && name[i] == '-'))
-            return false;
-    return true;
-}
-
 static enum check_option find(struct str name)
 {
     unsigned i = 0;
-    while (i < CHECK_OPTION_COUNT && !is_name(name, rows[i].name))
+    while (i < CHECK_OPTION_COUNT && !option_name_is(name, rows[i].name))
         i++;
     return (enum check_option)i;
 }
@@ -223,11 +214,10 @@ static void nearer(const char *word, const char *name, const char **best, unsign
 
 static int unknown(struct str name, struct err *e)
 {
-    char word[65] = "";
+    char word[65];
     const char *best = NULL;
     unsigned least = 0;
-    for (size_t i = 0; i < name.n && i < sizeof word - 1; i++)
-        word[i] = name.p[i] == '_' ? '-' : name.p[i];
+    option_name_format(name, word, sizeof word);
     for (unsigned i = 0; i < CHECK_OPTION_COUNT; i++)
         nearer(word, rows[i].name, &best, &least);
     for (unsigned i = 0; i < OPTION_ID_COUNT; i++)

@@ -22,6 +22,7 @@ struct check_words {
     size_t n, cap;
 };
 
+/* Appends; word is borrowed. */
 void check_words_add(struct check_words *w, const char *word);
 
 /* Text is borrowed from args or the environment. */

@@ -2,7 +2,7 @@
  * measured, how its ranks came up, what the preflight said, and the verdict.
  *
  * io/check_json reads the worker's object into it and writes the whole; check_judge decides the
- * verdict; check_table, check_csv, check_junit and check_html only show it. Pure.
+ * verdict; check_table, check_junit and check_html only show it. Pure.
  */
 #ifndef MUSTER_LAUNCHER_CORE_CHECK_RESULT_H
 #define MUSTER_LAUNCHER_CORE_CHECK_RESULT_H
@@ -27,6 +27,7 @@ enum check_verdict {
         CHECK_VERDICT_COUNT
 };
 
+/* As JSON has it. */
 const char *check_verdict_word(enum check_verdict v);
 
 /* The phases of muster-worker whose times are kept, in order (worker/phase_table.h). */
@@ -40,6 +41,7 @@ enum check_phase {
         CHECK_PHASE_COUNT
 };
 
+/* As the worker's --deadline has it. */
 const char *check_phase_name(enum check_phase phase);
 
 /* Text is owned; NULL = not told. */

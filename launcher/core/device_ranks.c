@@ -43,7 +43,7 @@ int device_spread(const struct request *req, int nunits, struct spread *out,
     return 0;
 }
 
-int device_group(const struct request *req, const struct spread *s, int r)
+static int group_of(const struct request *req, const struct spread *s, int r)
 {
     switch (req->dist) {
     case DIST_BLOCK:
@@ -95,7 +95,7 @@ void device_ranks_bind(const struct request *req, const struct spread *s,
                 join(names, s->used, i * g, req->binding == BINDING_ROTATED ? s->used : g, out);
     }
     for (int r = 0; r < s->n; r++) {
-        int group = device_group(req, s, r);
+        int group = group_of(req, s, r);
         out->ranks[r] = (struct rank_device){
             .cvd = lists[group],
             .order = order,

@@ -20,9 +20,6 @@ struct spread {
 int device_spread(const struct request *req, int nunits, struct spread *out,
                   struct gpu_fault *f);
 
-/* The group of local rank r. */
-int device_group(const struct request *req, const struct spread *s, int r);
-
 /* Makes out->ranks: names[0..s->used) as the binding says (any but none), order for
  * CUDA_DEVICE_ORDER (NULL = leave it; a constant, not copied). */
 void device_ranks_bind(const struct request *req, const struct spread *s,

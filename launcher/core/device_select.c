@@ -84,14 +84,6 @@ add_note(struct device_choice *out, enum gpu_warning kind, const char *fmt, ...)
     gpu_one_line(note->text);
 }
 
-const struct gpu_note *device_choice_note(const struct device_choice *c, enum gpu_warning w)
-{
-    for (int i = 0; i < c->nnotes; i++)
-        if (c->notes[i].kind == w)
-            return &c->notes[i];
-    return NULL;
-}
-
 static int cut(size_t n, size_t max)
 {
     return (int)(n < max ? n : max);

@@ -103,9 +103,6 @@ int device_resolve(const struct request *req, const struct ambient *amb,
                    const struct inventory *inv, struct device_choice *out, struct err *e);
 void device_choice_fini(struct device_choice *c);
 
-/* The warning of that kind, or NULL. */
-const struct gpu_note *device_choice_note(const struct device_choice *c, enum gpu_warning w);
-
 /* Appends the value of MUSTER_GPU_UUID, MUSTER_GPU_PCI_BUS_ID or MUSTER_GPU_INDEX (NVML index,
  * of a MIG instance's GPU) for a rank: a comma list if it has several GPUs, nothing if none is
  * known. */

@@ -15,7 +15,7 @@ static const char *const names[] = {
 };
 static_assert(sizeof names / sizeof names[0] == ENGINE_COUNT, "one name an engine");
 
-const char *engine_name(enum engine engine)
+static const char *name_of(enum engine engine)
 {
     return names[engine];
 }
@@ -169,7 +169,7 @@ void engine_format(const struct engine_view *view, struct buf *out)
 {
     size_t before = out->len;
     if (view->engine != ENGINE_NONE) {
-        buf_addf(out, "started by %s", engine_name(view->engine));
+        buf_addf(out, "started by %s", name_of(view->engine));
         add_of(out, "task", view->task, view->ntasks);
         add_of(out, "node", view->node, view->nnodes);
         if (view->node_name)
@@ -248,7 +248,7 @@ int engine_choose(const struct engine_view *view, const struct engine_request *r
             "%s started %lld tasks, and each would be a job of its own; start muster "
             "once (under Slurm in the batch script, without srun), or give all of "
             "them the same --rdzv-endpoint HOST:PORT",
-            engine_name(view->engine), (long long)view->ntasks);
+            name_of(view->engine), (long long)view->ntasks);
     *out = choose(view, request);
     return 0;
 }
@@ -260,7 +260,7 @@ int engine_check_tasks(const struct engine_view *view, uint32_t nproc, struct er
     return err_set(e, ERR_USAGE,
                    "%s started %lld tasks on this node, and -n %u would make %lld workers of "
                    "them; start one task a node (srun --ntasks-per-node=1), or leave -n out",
-                   engine_name(view->engine), (long long)view->local_ntasks, nproc,
+                   name_of(view->engine), (long long)view->local_ntasks, nproc,
                    (long long)view->local_ntasks * nproc);
 }
 

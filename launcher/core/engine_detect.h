@@ -50,9 +50,6 @@ struct engine_view {
 /* pid: our own; a Slurm task that it started directly is not some MPI launcher's. */
 void engine_detect(const char *const *environment, int64_t pid, struct engine_view *out);
 
-/* "Slurm", "Open MPI", ... */
-const char *engine_name(enum engine engine);
-
 /* Appends one line without its end that says what was found; nothing if that was nothing. */
 void engine_format(const struct engine_view *view, struct buf *out);
 

@@ -1,8 +1,8 @@
 /* env_forward.h - which variables travel to the workers of other hosts.
  *
- * Owns the rule of multinode.md section 8: what frameworks and libraries are steered by goes
- * from the head to all; what describes one machine or one process never does; then --env-file,
- * then -x, which win. Pure: the environment and the file's text come in.
+ * Owns the rule: what frameworks and libraries are steered by goes from the head to all; what
+ * describes one machine or one process never does; then --env-file, then -x, which win. Pure:
+ * the environment and the file's text come in.
  */
 #ifndef MUSTER_LAUNCHER_CORE_ENV_FORWARD_H
 #define MUSTER_LAUNCHER_CORE_ENV_FORWARD_H

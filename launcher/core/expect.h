@@ -55,6 +55,7 @@ struct expect_facts {
     enum expect_cpu cpu;
 };
 
+/* n GPUs of which nothing is known. */
 void expect_facts_init(struct expect_facts *f, size_t n);
 void expect_facts_fini(struct expect_facts *f);
 

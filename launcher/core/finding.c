@@ -234,7 +234,7 @@ static void add_who(const struct finding *f, bool as_ranks, struct buf *out)
     buf_addc(out, ']');
 }
 
-void finding_json(const struct finding *f, struct buf *out)
+static void add_finding(const struct finding *f, struct buf *out)
 {
     buf_addf(out, "{\"rule\": \"%s\", \"level\": \"%s\", \"difference\": %s", f->rule,
              finding_level_name(f->level), f->is_difference ? "true" : "false");
@@ -251,7 +251,7 @@ void finding_list_json(const struct finding_list *list, struct buf *out)
     buf_addc(out, '[');
     for (size_t i = 0; i < list->n; i++) {
         buf_adds(out, i ? ", " : "");
-        finding_json(&list->items[i], out);
+        add_finding(&list->items[i], out);
     }
     buf_addc(out, ']');
 }

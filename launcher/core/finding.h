@@ -89,9 +89,8 @@ void finding_format_who(const struct finding *f, struct buf *out);
  */
 void finding_format(const struct finding *f, struct buf *out);
 
-/* A JSON object, on one line: {"rule", "level", "difference", "hosts": [...], "ranks": [...],
- * "seen", "symptom", "fix"}; what is not told is null. The list: an array of all of them. */
-void finding_json(const struct finding *f, struct buf *out);
+/* A JSON array on one line, an object a finding: {"rule", "level", "difference", "hosts":
+ * [...], "ranks": [...], "seen", "symptom", "fix"}; what is not told is null. */
 void finding_list_json(const struct finding_list *list, struct buf *out);
 
 #endif

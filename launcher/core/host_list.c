@@ -154,7 +154,7 @@ static bool has_bit(const struct host_slots *slots, uint32_t k)
     return slots->bits[k / 64] >> (k % 64) & 1;
 }
 
-bool host_slots_has(const struct host_slots *slots, uint32_t k)
+static bool has_slot(const struct host_slots *slots, uint32_t k)
 {
     return k < HOST_SLOTS_MAX && (!slots->bits || has_bit(slots, k) != slots->is_except);
 }
@@ -194,7 +194,7 @@ int host_workers(const struct host_list *list, const struct host *host, uint32_t
             return host_fail_at(&src, HOST_E_NOSLOT, host->line, host->col,
                                 "slot %u of %.80s does not exist; it has slots 0..%u", k,
                                 host->name, slots - 1);
-        n += k < slots && host_slots_has(&host->chosen, k);
+        n += k < slots && has_slot(&host->chosen, k);
     }
     if (!n)
         return host_fail_at(&src, HOST_E_EMPTY, host->line, host->col,

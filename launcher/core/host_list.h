@@ -86,9 +86,6 @@ void host_format(const struct host *host, struct buf *out);
  * is not known. */
 void host_slots_format(const struct host *host, struct buf *out);
 
-/* Whether slot k takes part. */
-bool host_slots_has(const struct host_slots *slots, uint32_t k);
-
 /* How many workers the host runs if it has `found` GPUs to count by (0 = unknown or none): its
  * slots less what was filtered away. E_EMPTY if no number is known, E_NOSLOT if a slot was
  * chosen that it does not have. */

@@ -8,7 +8,9 @@
 #include "base/str.h"
 #include "rendezvous/addr.h"
 
-bool nccl_interface_matches(const char *list, const char *name)
+/* Whether NCCL's list ("eth,ib", "^docker", "=eth0") takes an interface of that name. Ports
+ * (":1") are read over. */
+static bool matches(const char *list, const char *name)
 {
     bool is_exclusion = *list == '^';
     list += is_exclusion;
@@ -47,7 +49,7 @@ static const struct evidence_address *find(const struct host_evidence *ev, const
     const char *family = evidence_setting(ev, "NCCL_SOCKET_FAMILY");
     for (size_t i = 0; i < ev->addresses.n; i++) {
         const struct evidence_address *a = evidence_address_at(ev, i);
-        if (is_usable(a, family) && nccl_interface_matches(list, a->name))
+        if (is_usable(a, family) && matches(list, a->name))
             return a;
     }
     return NULL;

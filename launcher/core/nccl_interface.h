@@ -9,16 +9,10 @@
 #ifndef MUSTER_LAUNCHER_CORE_NCCL_INTERFACE_H
 #define MUSTER_LAUNCHER_CORE_NCCL_INTERFACE_H
 
-#include <stdbool.h>
-
 #include "launcher/core/evidence.h"
 
 /* The address that NCCL would use, from ev->addresses and ev->settings; NULL if it would find
  * none. */
 const struct evidence_address *nccl_interface_predict(const struct host_evidence *ev);
-
-/* Whether NCCL's list ("eth,ib", "^docker", "=eth0") takes an interface of that name. Ports
- * (":1") are read over. */
-bool nccl_interface_matches(const char *list, const char *name);
 
 #endif

@@ -20,7 +20,9 @@ struct ambient node_plan_ambient(const struct facts *facts)
     };
 }
 
-const struct inventory *node_plan_inventory(const struct facts *facts)
+/* The inventory that the choice is made from, NULL = none: without a GPU in the machine, what
+ * the environment lists is passed on as text, since nothing here can check it. */
+static const struct inventory *inventory_of(const struct facts *facts)
 {
     const char *cvd = facts_getenv(facts, "CUDA_VISIBLE_DEVICES");
     bool is_empty = facts->inventory && facts->inventory->ndevices == 0;
@@ -51,7 +53,7 @@ static int resolve(const struct options *opt, const struct facts *facts, int n,
         .keeps_rest = opt->torchrun.is_on && !opt->gpus,
     };
     const struct ambient ambient = node_plan_ambient(facts);
-    int rc = device_resolve(&request, &ambient, node_plan_inventory(facts), choice, e);
+    int rc = device_resolve(&request, &ambient, inventory_of(facts), choice, e);
     if (opt->gpus)
         gpu_spec_fini(&spec);
     return rc;
@@ -269,7 +271,7 @@ static int name_gpus(const struct options *opt, const struct facts *facts, struc
         return -1;
     int rc = node_plan_resolve(opt, facts, (int)total, &all, e);
     if (rc == 0) {
-        slots_gpus(list, n, &all, node_plan_inventory(facts), out);
+        slots_gpus(list, n, &all, inventory_of(facts), out);
         device_choice_fini(&all);
     }
     free(list);

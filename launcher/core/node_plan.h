@@ -48,10 +48,6 @@ bool node_plan_needs_gpus(const struct options *opt);
 /* What CUDA reads of the environment. */
 struct ambient node_plan_ambient(const struct facts *facts);
 
-/* The inventory that the choice is made from, NULL = none: without a GPU in the machine, what
- * the environment lists is passed on as text, since nothing here can check it. */
-const struct inventory *node_plan_inventory(const struct facts *facts);
-
 /* The request of the command line, with n workers (0 = not given), against this node's
  * environment and inventory: as device_resolve, with ERR_GPU_REQUEST. */
 int node_plan_resolve(const struct options *opt, const struct facts *facts, int n,

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "launcher/core/env_find.h"
 #include "launcher/core/option_checks.h"
+#include "launcher/core/option_name.h"
 #include "launcher/core/option_row.h"
 #include "launcher/core/option_value.h"
 #include "launcher/core/restart.h"
@@ -21,21 +22,10 @@ static const struct option_row rows[] = {
 };
 static_assert(sizeof rows / sizeof rows[0] == OPTION_ID_COUNT, "one row an option");
 
-/* "max_restarts" and "max-restarts" are one name. */
-static bool name_eq(struct str given, const char *name)
-{
-    if (given.n != strlen(name))
-        return false;
-    for (size_t i = 0; i < given.n; i++)
-        if (given.p[i] != name[i] && !(given.p[i] == '_' && name[i] == '-'))
-            return false;
-    return true;
-}
-
 static const struct option_row *find_long(struct str name)
 {
     for (size_t i = 0; i < OPTION_ID_COUNT; i++)
-        if (name_eq(name, rows[i].name))
+        if (option_name_is(name, rows[i].name))
             return &rows[i];
     return NULL;
 }
@@ -50,10 +40,9 @@ static const struct option_row *find_letter(char letter)
 
 static int unknown(struct str name, struct err *e)
 {
-    char word[65] = "";
-    size_t n = name.n < sizeof word - 1 ? name.n : sizeof word - 1;
-    for (size_t i = 0; i < n; i++)
-        word[i] = name.p[i] == '_' ? '-' : name.p[i];
+    char word[65];
+    option_name_format(name, word, sizeof word);
+    size_t n = strlen(word);
     const char *best = NULL;
     unsigned least = 0;
     for (size_t i = 0; i < OPTION_ID_COUNT; i++) {

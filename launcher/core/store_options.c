@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/option_name.h"
 
 /* X(id, name, letter or 0, metavariable or NULL, help) */
 #define STORE_OPTIONS(X)                                                                       \
@@ -78,28 +79,18 @@ static int set(struct store_options *opt, enum store_option id, const char *wher
     return 0;
 }
 
-static bool is_name(struct str given, const char *name)
-{
-    if (given.n != strlen(name))
-        return false;
-    for (size_t i = 0; i < given.n; i++)
-        if (given.p[i] != name[i] && !(given.p[i] == '_' && name[i] == '-'))
-            return false;
-    return true;
-}
-
 static int find(struct str name, char letter, enum store_option *id, struct err *e)
 {
-    char word[33] = "";
+    char word[65];
     unsigned best = 0;
     for (unsigned i = 0; i < STORE_OPTION_COUNT; i++)
-        if (letter ? rows[i].letter == letter : is_name(name, rows[i].name)) {
+        if (letter ? rows[i].letter == letter : option_name_is(name, rows[i].name)) {
             *id = (enum store_option)i;
             return 0;
         }
     if (letter)
         return err_set(e, ERR_USAGE, "-%c: no such option (see muster store --help)", letter);
-    memcpy(word, name.p, name.n < sizeof word - 1 ? name.n : sizeof word - 1);
+    option_name_format(name, word, sizeof word);
     for (unsigned i = 1; i < STORE_OPTION_COUNT; i++)
         if (str_distance(word, rows[i].name) < str_distance(word, rows[best].name))
             best = i;

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "launcher/core/env_find.h"
+#include "launcher/core/option_name.h"
 
 static const struct {
     const char *name;
@@ -25,22 +26,10 @@ enum { NOT_FOUND = TORCHRUN_ID_COUNT };
 
 /* ---- names ---- */
 
-/* Whether name begins with given, "-" and "_" being one. */
-static bool has_prefix(const char *name, struct str given)
-{
-    if (given.n > strlen(name))
-        return false;
-    for (size_t i = 0; i < given.n; i++)
-        if (given.p[i] != name[i] && !(given.p[i] == '_' && name[i] == '-'))
-            return false;
-    return true;
-}
-
 static int fail_unknown(struct str name, struct err *e)
 {
-    char word[65] = "";
-    for (size_t i = 0; i < name.n && i < sizeof word - 1; i++)
-        word[i] = name.p[i] == '_' ? '-' : name.p[i];
+    char word[65];
+    option_name_format(name, word, sizeof word);
     size_t best = 0;
     for (size_t i = 1; i < TORCHRUN_ID_COUNT; i++)
         if (str_distance(word, rows[i].name) < str_distance(word, rows[best].name))
@@ -56,7 +45,7 @@ static int fail_ambiguous(struct str name, struct err *e)
     struct buf all;
     buf_init(&all, 0);
     for (size_t i = 0; i < TORCHRUN_ID_COUNT; i++)
-        if (has_prefix(rows[i].name, name))
+        if (option_name_begins(name, rows[i].name))
             buf_addf(&all, "%s--%s", all.len ? ", " : "", rows[i].name);
     err_set(e, ERR_USAGE, "--%.*s is ambiguous: it may be %s", name.n < 60 ? (int)name.n : 60,
             name.p, buf_str(&all));
@@ -69,7 +58,7 @@ static int find_long(struct str name, enum torchrun_id *id, struct err *e)
 {
     size_t found = NOT_FOUND, n = 0;
     for (size_t i = 0; name.n && i < TORCHRUN_ID_COUNT; i++) {
-        if (!has_prefix(rows[i].name, name))
+        if (!option_name_begins(name, rows[i].name))
             continue;
         found = i;
         n++;

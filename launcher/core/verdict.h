@@ -43,8 +43,9 @@ struct verdict {
 /* Frees its texts; it is VERDICT_OK then. */
 void verdict_fini(struct verdict *v);
 
-/* decisions.md's table: 0, the worker's own code, 128+N, 124, 126/127, or the error's status.
- * Never 0 but for VERDICT_OK. */
+/* 0, the worker's own code, 128+N for a signal, 124 for a time limit, 126/127 for a program
+ * that cannot be executed or is not there, or the error's status (base/err.h). Never 0 but for
+ * VERDICT_OK. */
 int verdict_exit_status(const struct verdict *v);
 
 #endif

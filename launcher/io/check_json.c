@@ -188,7 +188,7 @@ static void read_job(const json_t *root, struct check_result *r)
     r->duration_s = or_zero(number_of(root, "duration_s"));
 }
 
-/* Why text is no result, or NULL. */
+/* A new reference, or NULL with ERR_PROTOCOL. */
 static json_t *load(const char *text, size_t len, struct err *e)
 {
     json_error_t why;

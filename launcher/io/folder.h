@@ -1,4 +1,4 @@
-/* folder.h - removes a folder of muster's own with everything below it.
+/* folder.h - removes what is in a folder of muster's own, and the folder.
  *
  * For folders that muster has made itself, never for one that a user has named.
  */
@@ -7,5 +7,7 @@
 
 /* Does not follow links or leave the file system; what cannot be removed stays. */
 void folder_remove(const char *path);
+/* Likewise, but the folder itself stays. */
+void folder_empty(const char *path);
 
 #endif

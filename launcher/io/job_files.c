@@ -13,8 +13,9 @@
 #include "base/mem.h"
 #include "launcher/core/log_paths.h"
 #include "launcher/core/streams.h"
+#include "launcher/io/folder.h"
 
-enum { SAME_NAME_MAX = 1000, REMOVE_DESCRIPTORS = 8 };
+enum { SAME_NAME_MAX = 1000, SEARCH_DESCRIPTORS = 8 };
 
 static int fail(const char *dir, int why, struct err *e)
 {
@@ -77,20 +78,6 @@ static int make_job_dir(struct job_files *f, const struct options *opt,
     }
     return err_set(e, ERR_USAGE, "--log-dir: %s has too many folders called %s", opt->log_dir,
                    order->job_id);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    remove(path);
-    return 0; /* what cannot be removed does not keep the rest */
-}
-
-static int remove_below(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    return at->level ? remove_one(path, st, type, at) : 0;
 }
 
 static void make_temp_dir(struct job_files *f, const char *name)
@@ -225,7 +212,7 @@ int job_files_prepare(struct job_files *f, const struct options *opt, const stru
         if (!f->temp_dir)
             make_temp_dir(f, "muster-");
         else if (order->generation) /* what an earlier one has said is not said by this */
-            nftw(f->temp_dir, remove_below, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+            folder_empty(f->temp_dir);
         return 0;
     }
     if (!f->job_dir && make_job_dir(f, opt, order, e) < 0)
@@ -278,7 +265,7 @@ static int find_log(const char *path, const struct stat *st, int type, struct FT
 static bool is_worth_keeping(const struct job_files *f)
 {
     return f->keeps_temp && f->layout == LOG_LAYOUT_TORCHRUN
-           && nftw(f->temp_dir, find_log, REMOVE_DESCRIPTORS, FTW_PHYS) == 1;
+           && nftw(f->temp_dir, find_log, SEARCH_DESCRIPTORS, FTW_PHYS) == 1;
 }
 
 void job_files_fini(struct job_files *f)
@@ -288,7 +275,7 @@ void job_files_fini(struct job_files *f)
     if (f->temp_dir && is_worth_keeping(f))
         log_info("node", "the workers' output is in %s", f->job_dir);
     else if (f->temp_dir && rmdir(f->temp_dir) < 0) /* a worker left something in it */
-        nftw(f->temp_dir, remove_one, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+        folder_remove(f->temp_dir);
     free(f->job_dir);
     free(f->dir);
     free(f->temp_dir);

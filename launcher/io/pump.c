@@ -2,7 +2,8 @@
 
 #include <assert.h>
 
-void pump_run(struct pump *p)
+/* Steps until all queues are empty. */
+static void run(struct pump *p)
 {
     for (int i = 0; i < p->nmembers;)
         i = p->members[i].step(p->members[i].ctx) ? 0 : i + 1;
@@ -12,12 +13,12 @@ void pump_run(struct pump *p)
 
 static void on_prepare(uv_prepare_t *handle)
 {
-    pump_run(handle->data);
+    run(handle->data);
 }
 
 static void on_check(uv_check_t *handle)
 {
-    pump_run(handle->data);
+    run(handle->data);
 }
 
 void pump_init(struct pump *p, uv_loop_t *loop)

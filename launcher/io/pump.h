@@ -27,8 +27,6 @@ struct pump {
 void pump_init(struct pump *p, uv_loop_t *loop);
 /* Earlier members go first. */
 void pump_add(struct pump *p, bool (*step)(void *ctx), void (*settle)(void *ctx), void *ctx);
-/* Steps until all queues are empty. */
-void pump_run(struct pump *p);
 void pump_close(struct pump *p);
 
 #endif

@@ -2,8 +2,8 @@
  * slow or cut, agents that do not start, processes that do not die, nodes that freeze.
  *
  * Drives the same object code as the launcher. Effects become future events; idle time is
- * skipped; a seed decides everything. Each run is held to the invariants of architecture.md
- * section 9. Kernel, NCCL and sockets are not simulated.
+ * skipped; a seed decides everything. Each run is held to the invariants in check.c.
+ * Kernel, NCCL and sockets are not simulated.
  */
 #ifndef MUSTER_TESTS_SIM_SIM_H
 #define MUSTER_TESTS_SIM_SIM_H

@@ -22,6 +22,11 @@ fake_driver() { # inventory
   export MUSTER_NVML_PATH=$FAKES/libnvidia-ml.so.1 FAKE_GPU_NODE=$1 LD_LIBRARY_PATH=$FAKES
 }
 
+# The last output as JSON.
+json() { # expression over j: prints it
+  python3 -c 'import json, sys; j = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1" <<<"$output"
+}
+
 # Nothing was started by the last run: the worker of these suites leaves a mark.
 MARK=(sh -c 'echo >>started')
 not_started() {

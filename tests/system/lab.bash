@@ -42,13 +42,6 @@ run_slurm() { # command...
 skip_file() { # reason
   export SKIP_FILE="whole file: $1"
 }
-need_options() { # options that `muster run` has to know
-  local help option
-  help=$("$MUSTER" run --help 2>&1) || true
-  for option in "$@"; do
-    grep -q -e "$option\b" <<<"$help" || { skip_file "multi-node is not built"; return 0; }
-  done
-}
 
 lab_exec() { netlab exec "$@"; } # node command...
 

@@ -40,10 +40,31 @@ have() { # number pattern
   [[ $files -eq $1 ]]
 }
 
+# Lines of a file that match.
+has_lines() { # N TEXT FILE
+  [[ $(grep -c "$2" "$3") -ge $1 ]]
+}
+
+# A worker that leaves a file, to see that none ran.
+MARK=(sh -c ': >"started.$RANK"')
+nothing_started() { have 0 'started*'; }
+
 # An executable shell script from standard input.
 script() { # name
   { echo '#!/bin/sh'; cat; } >"$1"
   chmod +x "$1"
+}
+
+# The script `waiting`: each rank waits until all are up, then does what stands for it, or waits to be told to end.
+waiting_worker() { # case branches by rank
+  script waiting <<W
+: >"up.\$RANK"
+until [ "\$(ls up.* | wc -l)" = "\$WORLD_SIZE" ]; do sleep 0.05; done
+case \$RANK in
+$1
+esac
+exec toy polite
+W
 }
 
 # The workers' processes are counted by what they run.

@@ -15,10 +15,6 @@ expect_row() { # index cuda rank uuid
   printf 'no row %s\n--- in\n%s\n' "$*" "$output"
   return 1
 }
-json() { # expression over j: prints it
-  python3 -c 'import json, sys; j = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1" <<<"$output"
-}
-
 @test "all GPUs, nothing set" {
   gpus_are N4
   run_muster gpus

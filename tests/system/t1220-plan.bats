@@ -5,9 +5,6 @@
 load helpers
 load devices
 
-json() { # expression over j: prints it
-  python3 -c 'import json, sys; j = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1" <<<"$output"
-}
 gpus_by_rank() {
   json '[[(g["index"], g["cuda"]) for g in w["gpus"]] for w in j["workers"]]'
 }

@@ -19,17 +19,6 @@ echo "$MASTER_ADDR:$MASTER_PORT" >"where.$RANK"
 counter wait "$WORLD_SIZE" here
 W
 }
-# Rank 0 waits until all are up, then each does what its rank says.
-waiting_worker() { # case branches by rank, for ranks that do not just wait
-  script waiting <<W
-: >"up.\$RANK"
-until [ "\$(ls up.* | wc -l)" = "\$WORLD_SIZE" ]; do sleep 0.05; done
-case \$RANK in
-$1
-esac
-exec toy polite
-W
-}
 all_up() { eventually 60 have "$1" 'up.*'; }
 all_ready() { # N: so many have their handlers in place and say so
   [[ $(cat ./*.out | grep -c '^ready') -ge $1 ]]

@@ -15,17 +15,6 @@ setup() {
 }
 teardown() { lab_end_test; }
 
-waiting_worker() { # case branches by rank
-  script waiting <<W
-: >"up.\$RANK"
-until [ "\$(ls up.* | wc -l)" = "\$WORLD_SIZE" ]; do sleep 0.05; done
-case \$RANK in
-$1
-esac
-exec toy polite
-W
-}
-
 @test "3 hosts with 4 slots each: 12 ranks, each on its host, all output in one place" {
   script facts <<'W'
 echo "rank $RANK is $LOCAL_RANK on $(hostname), node $NODE_RANK of $GROUP_WORLD_SIZE"
@@ -221,10 +210,6 @@ W
   expect_in "$stderr" "rank 7"
   expect_in "$stderr" "node2"
   lab_ps_empty
-}
-
-has_lines() { # N TEXT FILE
-  [[ $(grep -c "$2" "$3") -ge $1 ]]
 }
 
 @test "SIGTERM to muster reaches the workers of all hosts" {

@@ -30,8 +30,6 @@ callers() { cut -d ' ' -f 1 calls | sort -V | uniq -c | awk '{ print $2, $1 }'; 
 called_by() { awk -v to="$1" '$2 == to { print $1 }' calls; } # host
 # What is said, but for links that were tried by two addresses at a time.
 quiet() { grep -v -e 'turned away' -e 'waiting for' <<<"$stderr" || true; }
-nothing_started() { have 0 'started*'; }
-MARK=(sh -c ': >"started.$RANK"')
 
 @test "100 hosts: the head logs in on 32, and those on the others" {
   run_muster run --ssh "$SSH" --hosts 'h[1-100]' -n 1 sh -c 'echo "$RANK"'

@@ -20,8 +20,6 @@ teardown() {
   lab_end_test
 }
 
-nothing_started() { have 0 'started*'; }
-MARK=(sh -c ': >"started.$RANK"')
 TREE=(run --hostfile hostfile --ssh-tree 2 --grace 2s)
 
 # Addresses from which somebody has logged in on a node since the mark of `logins_from_here`.

@@ -116,10 +116,6 @@ W
   lab_ps_empty
 }
 
-has_lines() { # N TEXT FILE
-  [[ $(grep -c "$2" "$3") -ge $1 ]]
-}
-
 @test "SIGTERM to muster ends mpirun and the workers of all nodes" {
   openmpi
   script w <<'W'

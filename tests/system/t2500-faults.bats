@@ -43,8 +43,6 @@ outcome() { # status words...
 }
 only_sshd_is_left() { [[ -z $(lab_ps | grep -v -E '^node[0-9]+ [0-9]+ sshd: ') ]]; }
 is_long() { [[ -n ${ALL_FAULTS-}${FAULT_TABLE-} ]] || skip "takes long: set ALL_FAULTS=1"; }
-nothing_started() { have 0 'started*'; }
-MARK=(sh -c ': >"started.$RANK"')
 
 # A job of one worker a host that runs until it is told to end.
 run_job() { # [options]

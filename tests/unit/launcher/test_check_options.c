@@ -93,6 +93,8 @@ static void messages(void **state)
     } rows[] = {
         {"--szes 8",
          "--szes: no such option; the nearest is --sizes (see muster check --help)"},
+        {"--min_busb 3",
+         "--min-busb: no such option; the nearest is --min-busbw (see muster check --help)"},
         {"--host a",
          "--host: no such option; the nearest is --hosts (see muster check --help)"},
         {"-b 8", "-b: no such option (see muster check --help); muster-worker's letters come "

@@ -46,6 +46,28 @@ static void a_record(void **state)
     check_result_fini(&r);
 }
 
+/* As where a result came and a rank's record says otherwise. */
+static void what_is_known_stays(void **state)
+{
+    (void)state;
+    char name[400] = "name=";
+    struct check_result r;
+    check_result_init(&r);
+    check_result_set_ranks(&r, 1);
+    struct check_rank *rank = &r.ranks[0];
+    check_trace_record("device=1024\n", rank);
+    assert_int_equal(rank->device, -1);
+    check_trace_record("pid=4711\nlocal_rank=3\ndevice=2\n", rank);
+    check_trace_record("pid=5\nlocal_rank=4\ndevice=6\n", rank);
+    assert_int_equal(rank->pid, 4711);
+    assert_int_equal(rank->local_rank, 3);
+    assert_int_equal(rank->device, 2);
+    memset(name + 5, 'x', sizeof name - 6);
+    check_trace_record(name, rank);
+    assert_int_equal(strlen(rank->name), 256);
+    check_result_fini(&r);
+}
+
 static void times(void **state)
 {
     (void)state;
@@ -116,6 +138,12 @@ static void who_is_missing(void **state)
     assert_int_equal(check_trace_missing(&r, &text), 6);
     assert_non_null(strstr(buf_str(&text), "rank 0 (host unknown, local rank 0), rank 1 ("));
     assert_non_null(strstr(buf_str(&text), " and 2 more have not reached init_enter"));
+    buf_reset(&text);
+    r.ranks[4].reached_ms[CHECK_PHASE_init_enter] =
+        r.ranks[5].reached_ms[CHECK_PHASE_init_enter] = 9;
+    assert_int_equal(check_trace_missing(&r, &text), 4); /* as many as are named */
+    assert_non_null(
+        strstr(buf_str(&text), "rank 3 (host b, local rank 0, pid 4711) have not reached"));
     buf_fini(&text);
     check_result_fini(&r);
 }
@@ -136,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys),
         cmocka_unit_test(a_record),
+        cmocka_unit_test(what_is_known_stays),
         cmocka_unit_test(times),
         cmocka_unit_test(the_words_of_the_end),
         cmocka_unit_test(the_words_of_the_worker),

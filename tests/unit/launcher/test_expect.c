@@ -96,6 +96,43 @@ static void the_slowest_counts(void **state)
     buf_fini(&why);
 }
 
+static double expected(const struct expect_facts *f)
+{
+    struct buf why;
+    buf_init(&why, 0);
+    struct expectation e = expect_node(f, &why);
+    buf_fini(&why);
+    return e.gbs;
+}
+
+static const struct machine *named(const char *name)
+{
+    size_t i = 0;
+    while (strcmp(machines[i].name, name) != 0)
+        i++;
+    return &machines[i];
+}
+
+static void the_slowest_counts_without_a_switch(void **state)
+{
+    (void)state;
+    struct expect_facts f;
+    build(named("4 x V100, full mesh"), &f);
+    for (size_t k = 0; k < 4; k++)
+        f.to[2 * 4 + k] = k != 2; /* one link of each two is down */
+    assert_true(fabs(expected(&f) - 3 * 20) < 0.01);
+    expect_facts_fini(&f);
+    build(named("2 x A100 PCIe, no bridge"), &f);
+    f.gpus[1].pcie_width = 4;
+    assert_true(fabs(expected(&f) - 6) < 0.01);
+    expect_facts_fini(&f);
+    build(named("8 x H100 PCIe"), &f); /* slower than the way between the sockets */
+    for (size_t i = 0; i < f.n; i++)
+        f.gpus[i].pcie_width = 4;
+    assert_true(fabs(expected(&f) - 12) < 0.01);
+    expect_facts_fini(&f);
+}
+
 static void no_peer_access(void **state)
 {
     (void)state;
@@ -124,6 +161,8 @@ static void a_ring_of_links_is_not_known(void **state)
     buf_init(&why, 0);
     assert_true(expect_node(&f, &why).gbs == 0);
     assert_non_null(strstr(buf_str(&why), "is not known"));
+    f.to[3 * 4 + 0] = f.to[0 * 4 + 3] = 0; /* a chain: no ring closes without PCIe */
+    assert_true(fabs(expect_node(&f, &why).gbs - 24) < 0.01);
     expect_facts_fini(&f);
     buf_fini(&why);
 }
@@ -137,9 +176,13 @@ static void some_of_them(void **state)
     build(&machines[0], &f);
     f.gpus[3].switch_links = 7;
     f.to[3 * 4 + 1] = 5;
+    f.p2p[3 * 4 + 1] = EXPECT_P2P_NONE;
     assert_true(expect_facts_pick(&f, two, 2, &chosen));
     assert_int_equal(chosen.gpus[0].switch_links, 7);
     assert_int_equal(chosen.to[0 * 2 + 1], 5);
+    assert_int_equal(chosen.p2p[0 * 2 + 1], EXPECT_P2P_NONE);
+    assert_int_equal(chosen.p2p[1 * 2 + 0], EXPECT_P2P_UNKNOWN);
+    assert_int_equal(chosen.cpu, EXPECT_CPU_SAPPHIRE_RAPIDS);
     expect_facts_fini(&chosen);
     assert_false(expect_facts_pick(&f, none, 2, &chosen));
     expect_facts_fini(&f);
@@ -170,9 +213,13 @@ static void cpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(systems),        cmocka_unit_test(the_slowest_counts),
-        cmocka_unit_test(no_peer_access), cmocka_unit_test(a_ring_of_links_is_not_known),
-        cmocka_unit_test(some_of_them),   cmocka_unit_test(cpus),
+        cmocka_unit_test(systems),
+        cmocka_unit_test(the_slowest_counts),
+        cmocka_unit_test(the_slowest_counts_without_a_switch),
+        cmocka_unit_test(no_peer_access),
+        cmocka_unit_test(a_ring_of_links_is_not_known),
+        cmocka_unit_test(some_of_them),
+        cmocka_unit_test(cpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,7 +180,8 @@ static void a_page_may_have_paragraphs_and_a_status_of_its_own(void **state)
     assert_string_equal(buf_str(&help), "usage: muster n [options] [-- options of the worker]\n"
                                         "       muster n [options] program\n\nOne.\n\nTwo.\n");
     man_render(&title, &page, &man);
-    has(&man, ".Cm n\n.Op Ar options\n.Op Ar \\-\\- options of the worker\n.Nm muster\n.Cm n\n");
+    has(&man,
+        ".Cm n\n.Op Ar options\n.Op Ar \\-\\- options of the worker\n.Nm muster\n.Cm n\n");
     has(&man, "One.\n.Pp\nTwo.\n.Sh EXIT STATUS\n0 or 9.\n");
     buf_fini(&help);
     buf_fini(&man);

@@ -77,6 +77,7 @@ static void bad_words(void **state)
     (void)state;
     static const char *const rows[][2] = {
         {"--prt 3", "nearest is --port"},
+        {"--print_prt", "--print-prt: no such option; the nearest is --print-port"},
         {"train.py", "starts no program"},
         {"-", "starts no program"},
         {"--port", "--port needs a value"},

@@ -119,7 +119,9 @@ static void no_nvml(void **state)
     assert_int_equal(e.code, ERR_UNAVAILABLE);
     setenv("FAKE_NVML_FAULT", "nvmlInit_v2=18", 1);
     assert_int_equal(probe_links(FAKE_NVML, cpuinfo, &none, &f, &e), -1);
-    assert_string_equal(e.text, "NVML: nvmlInit_v2 gives 18");
+    assert_string_equal(e.text,
+                        "NVML: nvmlInit_v2 gives 18 (fake error); the driver was updated "
+                        "under a running system: reboot or reload it");
 }
 
 int main(void)
