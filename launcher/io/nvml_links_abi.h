@@ -6,7 +6,6 @@
 
 #include "launcher/io/nvml_abi.h"
 
-enum { NVML_FAR_LINKS = 18 }; /* NVML_NVLINK_MAX_LINKS */
 enum {
     NVML_FAR_GPU = 0,
     NVML_FAR_SWITCH = 2,

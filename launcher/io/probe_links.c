@@ -78,7 +78,7 @@ static void read_gpu(const struct nvml *n, struct nvml_handle *h, size_t at,
                      struct expect_facts *out)
 {
     uint32_t v;
-    for (uint32_t link = 0; link < NVML_FAR_LINKS; link++)
+    for (uint32_t link = 0; link < NVML_LINKS_MAX; link++)
         read_link(n, h, link, at, out);
     if (n->pcie_gen && n->pcie_gen(h, &v) == NVML_OK)
         out->gpus[at].pcie_gen = v;

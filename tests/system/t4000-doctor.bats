@@ -211,6 +211,13 @@ namespace() { # unshare's options: can they be had?
   fires fabric.manager "CUDA says 802"
 }
 
+@test "nvlink.down: a bridge joins two GPUs, not all of them" {
+  fake_driver N4
+  export FAKE_NVLINK=bridges FAKE_NVML_HEALTH="p2p.0.2=1;p2p.0.3=1;p2p.1.2=1;p2p.1.3=1"
+  silent nvlink.down
+  FAKE_NVML_HEALTH="p2p.2.3=4" fires nvlink.down "GPUs 2 and 3 have NVLinks and no access"
+}
+
 @test "gpu.order, gpu.exclusive, gpu.memory, gpu.mig: modes, models and memory" {
   fake_driver N4
   local rule
