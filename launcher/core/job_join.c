@@ -116,8 +116,6 @@ void job_join_hello(struct job *j, uint32_t link, const struct frame *frame, uin
     }
     if (rc < 0 || !is_open)
         return;
-    if (j->join_limit_ms == UINT64_MAX)
-        j->join_limit_ms = now_ms + j->opt->join_timeout_ms;
     if (job_refuse_is_pending(j)) {
         job_refuse_check(j, now_ms, fx);
     } else if (members_complete(&j->nodes)) {
