@@ -136,6 +136,37 @@ PY
 END
 }
 
+@test "what only the ranks can refuse ends with a verdict, too" {
+  local words
+  while read -r -a words; do
+    echo "words: ${words[*]}"
+    run_muster check "${words[@]}" --json c.json
+    expect_status 2
+    verdict_is "FAIL: "
+    json_holds c.json "c['verdict']['exit'] == 2"
+  done <<'END'
+-n 3 --test hypercube
+-n 2 --inject hang:rank=2 --root 0
+-n 2 --sizes 900T --root 0
+END
+}
+
+@test "a report that cannot be written is no pass" {
+  run_muster check -n 2 "${SMALL[@]}" --json /dev/full
+  expect_status 125
+  verdict_is "PASS"
+  expect_in "$stderr" "--json: cannot write /dev/full: No space left on device"
+}
+
+@test "a worker that does not answer what it is asked first is not started" {
+  printf '#!/bin/sh\nexec yes\n' >endless
+  chmod +x endless
+  run_muster check -n 2 --worker ./endless
+  expect_status 69
+  [[ -z $output && ${#stderr_lines[@]} -eq 1 ]]
+  expect_in "$stderr" "is it muster-worker?"
+}
+
 @test "without GPUs the number of ranks is asked for" {
   run_muster check
   expect_status 2
@@ -183,6 +214,9 @@ END
 @test "a result of GPUs is held against what their links should give" {
   load devices
   fake_driver N4
+  printf '#!/bin/sh\necho driver=13000\necho runtime=13000\necho code=0\n' >probe
+  chmod +x probe
+  export MUSTER_PROBE=$PWD/probe
   local result
   result=$(<"$SOURCE/tests/vectors/check/slow.json")
   result=${result//NCCL_NVLS/NVLS}
