@@ -433,6 +433,9 @@ W
   run_muster explain
   expect_in "$output" "rank.missing      error    a rank is missing"
   expect_in "$output" "PREFLIGHT"
+  run_muster explain gpu.duplicate shm.size
+  expect_status 2
+  [[ -z $output && ${#stderr_lines[@]} -eq 1 ]]
   run_muster explain gpu.duplicates
   expect_status 2
   expect_in "$stderr" "the nearest rule is gpu.duplicate"
