@@ -211,6 +211,19 @@ namespace() { # unshare's options: can they be had?
   fires fabric.manager "CUDA says 802"
 }
 
+@test "a probe that hangs ends with who asked" {
+  printf '#include <unistd.h>\n__attribute__((constructor)) static void hang(void) { write(2, "hangs\\n", 6); pause(); }\n' >hang.c
+  cc -shared -fPIC -w -o hang.so hang.c
+  bash -c 'muster-worker --probe --nccl ./hang.so 2>said & echo $! >pid; wait' &
+  local asker=$!
+  eventually 20 grep -q hangs said
+  kill -KILL "$asker"
+  eventually 20 is_gone "$(<pid)"
+}
+is_gone() { # pid
+  ! kill -0 "$1" 2>/dev/null
+}
+
 @test "nvlink.down: a bridge joins two GPUs, not all of them" {
   fake_driver N4
   export FAKE_NVLINK=bridges FAKE_NVML_HEALTH="p2p.0.2=1;p2p.0.3=1;p2p.1.2=1;p2p.1.3=1"
