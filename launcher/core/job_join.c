@@ -136,6 +136,8 @@ void job_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
         plan(j, now_ms, fx);
         return;
     }
+    if (now_ms >= j->last_call_ms) /* some have left again: it is made anew */
+        j->last_call_ms = UINT64_MAX;
     buf_reset(&j->line);
     awaited_format(&j->awaited, &j->nodes, &j->line);
     if (now_ms < j->join_limit_ms) {
