@@ -305,8 +305,17 @@ uint64_t bench_bytes(const struct options *o, bool is_host)
     return largest > bytes ? largest : bytes;
 }
 
+static uint32_t highest_injected(const struct inject *in)
+{
+    uint32_t link = in->a > in->b ? in->a : in->b;
+    return in->rank > link ? in->rank : link;
+}
+
 int bench_criticise(const struct options *o, uint32_t nranks, struct err *e)
 {
+    if (highest_injected(&o->inject) >= nranks)
+        return err_set(e, ERR_USAGE, "--inject names rank %u: the ranks are 0 to %u",
+                       highest_injected(&o->inject), nranks - 1);
     if (o->root >= nranks)
         return err_set(e, ERR_USAGE, "--root %u: the ranks are 0 to %u", o->root, nranks - 1);
     for (int c = 0; c < COLLECTIVE_COUNT; c++)
@@ -317,11 +326,32 @@ int bench_criticise(const struct options *o, uint32_t nranks, struct err *e)
     return 0;
 }
 
+/* Before memory is taken; all ranks find the same, and rank 0 says it. */
+static int check_sizes(const struct bench *b, struct err *e)
+{
+    uint64_t *sizes;
+    size_t n, left_out;
+    bool any = false;
+    for (int c = 0; c < COLLECTIVE_COUNT; c++)
+        any |= b->options->collectives[c];
+    if (!any)
+        return 0;
+    if (sweep_sizes(b->options, b->is_host, b->max_bytes, 1, &sizes, &n, &left_out, e) == 0) {
+        free(sizes);
+        return 0;
+    }
+    if (b->env->rank != 0)
+        e->text[0] = '\0';
+    return err_exit_status(e->code);
+}
+
 int bench_run(struct bench *b, struct err *e)
 {
     struct backend *k = b->backend;
     int warm_step = 0;
-    int status = k->ops->alloc(k, b->max_bytes, e);
+    int status = check_sizes(b, e);
+    if (!status)
+        status = k->ops->alloc(k, b->max_bytes, e);
     if (!status)
         status = k->ops->poison(k, BUFFER_SEND, 0, b->max_bytes + BACKEND_GUARD_BYTES, e);
     for (int c = 0; c < COLLECTIVE_COUNT && !status; c++)

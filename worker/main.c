@@ -1,7 +1,9 @@
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -171,9 +173,10 @@ static int fail(int status, const struct err *e)
     return status;
 }
 
-/* For the launcher, which never loads CUDA. */
+/* For the launcher, which never loads CUDA. A driver may hang: the launcher's end is its end. */
 static int probe(const struct options *o)
 {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     struct err e = {0};
     struct buf text;
     buf_init(&text, 0);

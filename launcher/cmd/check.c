@@ -64,8 +64,12 @@ static int check_worker(const struct check *c, struct err *e)
     check_words_add(&argv, "--version");
     buf_init(&answer, ANSWER_MAX);
     int rc = capture(path, argv.items, environ, DEADLINE_MS, &answer, &is_complete, &status, e);
-    if (rc == 0 && is_complete && WIFEXITED(status)
-        && WEXITSTATUS(status) == err_exit_status(ERR_USAGE)) {
+    if (rc == 0 && !is_complete)
+        rc = err_set(e, ERR_UNAVAILABLE,
+                     "%s --version did not end within %d s, or said more than %d KiB: is it "
+                     "muster-worker?",
+                     path, DEADLINE_MS / 1000, ANSWER_MAX / 1024);
+    if (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == err_exit_status(ERR_USAGE)) {
         const char *text = buf_str(&answer);
         text += str_starts(str_from(text), speaker) ? sizeof speaker - 1 : 0;
         rc = err_set(e, ERR_USAGE, "%.*s", (int)strcspn(text, "\n"), text);
@@ -270,7 +274,7 @@ static void show(const struct check *c)
     if (check_files_use_stdout(&c->opt)) {
         check_table_verdict(&c->result, &text);
         log_info("check", "%.*s", (int)text.len - 1, text.data);
-    } else if (c->status != err_exit_status(ERR_USAGE) || c->result.is_tested) {
+    } else if (c->status != err_exit_status(ERR_USAGE) || c->result.nranks) {
         if (c->opt.format == CHECK_FORMAT_NCCL_TESTS)
             check_nccl_tests(&c->result, &text);
         else
@@ -294,8 +298,8 @@ static int check_all(struct check *c)
     c->result.duration_s = (double)(now_ms() - begin_ms) / 1000;
     judge(c);
     show(c);
-    check_files_write(&c->opt, &c->result, &c->json);
-    return c->result.status;
+    int unwritten = check_files_write(&c->opt, &c->result, &c->json);
+    return c->result.status ? c->result.status : unwritten;
 }
 
 int cmd_check(char *const *args)

@@ -32,6 +32,11 @@ static void print_rules(void)
 
 int cmd_explain(char *const *args)
 {
+    if (args[0] && args[1]) {
+        struct err e;
+        err_set(&e, ERR_USAGE, "explain: one word at a time; '%s' is a second one", args[1]);
+        return cmd_fail(&e);
+    }
     for (int code = 1; code < ERR_CODE_COUNT; code++) {
         if (args[0] && strcasecmp(args[0], err_name((enum err_code)code)) != 0)
             continue;

@@ -25,7 +25,8 @@ int ask_record_parse(struct str got, size_t *length, struct str *setup, struct e
         || str_parse_u64((struct str){line.p + sizeof key - 1, line.n - (sizeof key - 1)}, 1,
                          LINK_WIRE_MAX, &size)
                < 0
-        || !str_split(&rest, '\n', &empty) || empty.n)
+        || !rest.p || !memchr(rest.p, '\n', rest.n) || !str_split(&rest, '\n', &empty)
+        || empty.n)
         return err_set(e, ERR_PROTOCOL, "the head's question is none: no size, no empty line");
     size_t begin = line.n + 2;
     *length = begin + (size_t)size;

@@ -10,12 +10,13 @@
 enum { STATUS_PHASE = 12 }; /* of worker/status.h: a rank did not come */
 
 static const char speaker[] = "muster-worker: ";
+static const char warning[] = "muster-worker: warning: "; /* not why it ended */
 
 struct str check_end_words(const char *tail)
 {
     struct str rest = str_from(tail), line, found = {NULL, 0};
     while (tail && str_split(&rest, '\n', &line))
-        if (str_starts(line, speaker))
+        if (str_starts(line, speaker) && !str_starts(line, warning))
             found = (struct str){line.p + sizeof speaker - 1, line.n - (sizeof speaker - 1)};
     return found;
 }

@@ -7,8 +7,8 @@
 #include "launcher/core/check_result.h"
 #include "launcher/core/job.h"
 
-/* The last line of muster-worker's own among those of a stderr (NULL = none), without its name;
- * empty if there is none. */
+/* The last line of muster-worker's own among those of a stderr (NULL = none) that is no
+ * warning, without its name; empty if there is none. */
 struct str check_end_words(const char *tail);
 
 /* Appends one line: what ended a job that did not end well, in the words of muster-worker where

@@ -162,6 +162,14 @@ static void judge_end(struct check_result *r, const struct check_end *end, struc
     conclude(r, CHECK_FAIL, end->status, text);
 }
 
+/* The worker says that there was nothing to test, in its result or with its last words. */
+static void judge_nothing(struct check_result *r, const struct check_end *end, struct buf *text)
+{
+    const char *why = r->is_tested && r->errors.n ? r->errors.items[0] : end->text;
+    buf_addf(text, "nothing was tested: %s", why ? why : "the worker left no figures");
+    conclude(r, CHECK_NONE, end->status, text);
+}
+
 static void judge_good_end(struct check_result *r, const struct check_limits *l,
                            struct buf *text)
 {
@@ -271,7 +279,9 @@ void check_judge(struct check_result *r, const struct check_limits *l,
         note_isolated(r);
     }
     note_outliers(r);
-    if (end->status && !(end->status == CHECK_STATUS_SLOW && r->is_tested)) {
+    if (end->status == CHECK_STATUS_UNTESTED) {
+        judge_nothing(r, end, &text);
+    } else if (end->status && !(end->status == CHECK_STATUS_SLOW && r->is_tested)) {
         judge_end(r, end, &text);
     } else if (!r->is_tested || !has_figures(r)) {
         buf_adds(&text, "nothing was tested: the worker left no figures");

@@ -10,7 +10,8 @@ void check_trace_record_key(uint32_t rank, struct buf *out)
 
 void check_trace_phase_key(uint32_t rank, enum check_phase phase, struct buf *out)
 {
-    buf_addf(out, "mw/0/%s/%u", check_phase_name(phase), rank);
+    buf_addf(out, "mw/0/%s%s/%u", check_phase_name(phase),
+             phase == CHECK_PHASE_warm ? ".0" : "", rank);
 }
 
 static void take_text(char **to, struct str value)

@@ -6,7 +6,8 @@
 
 #include "launcher/core/check_result.h"
 
-/* Appends the store's key of a rank's record, or of its reaching a phase. */
+/* Appends the store's key of a rank's record, or of its reaching a phase; of warming up, which
+ * each collective begins with, the first time. */
 void check_trace_record_key(uint32_t rank, struct buf *out);
 void check_trace_phase_key(uint32_t rank, enum check_phase phase, struct buf *out);
 

@@ -13,17 +13,28 @@ static const struct evidence_gpu *by_index(const struct host_evidence *ev, int64
     return NULL;
 }
 
-static bool has_links(const struct evidence_gpu *gpu)
+static bool is_switched(const struct evidence_gpu *gpu)
 {
-    return gpu && gpu->links.is_known && gpu->links.value > 0;
+    return gpu && gpu->switch_links.is_known && gpu->switch_links.value > 0;
 }
 
 static bool is_pair_linked(const struct host_evidence *ev, const struct evidence_pair *pair)
 {
-    return has_links(by_index(ev, pair->a.value)) && has_links(by_index(ev, pair->b.value));
+    return (pair->links.is_known && pair->links.value > 0)
+           || (is_switched(by_index(ev, pair->a.value))
+               && is_switched(by_index(ev, pair->b.value)));
 }
 
 /* ---- NVLink ---- */
+
+/* Without any link a GPU may just have no bridge, unless there is a switch. */
+static bool may_lack_bridge(const struct host_evidence *ev, const struct evidence_gpu *gpu)
+{
+    for (size_t i = 0; i < ev->gpus.n; i++)
+        if (is_switched(evidence_gpu_at(ev, i)))
+            return false;
+    return gpu->links.value == 0;
+}
 
 /* The most links of a GPU of that model on this host. */
 static int64_t most_links(const struct host_evidence *ev, const char *name)
@@ -48,7 +59,7 @@ void doctor_nvlink_down(const struct rule *rule, const struct host_evidence *ev,
         const struct evidence_gpu *gpu = evidence_gpu_at(ev, i);
         int64_t most = most_links(ev, gpu->name);
         is_told |= gpu->links.is_known;
-        if (gpu->links.is_known && gpu->links.value < most)
+        if (gpu->links.is_known && gpu->links.value < most && !may_lack_bridge(ev, gpu))
             rule_found(rule, ev, out, "GPU %lld has %lld of %lld NVLinks; down: %s",
                        (long long)gpu->index.value, (long long)gpu->links.value,
                        (long long)most, gpu->links_down ? gpu->links_down : "unknown");

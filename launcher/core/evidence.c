@@ -258,15 +258,25 @@ static int set_item(struct host_evidence *ev, struct str key, struct str value)
     return 0;
 }
 
+/* "gpus=2": also items of which nothing is known. */
+static int set_length(struct evidence_list *list, size_t size, struct str value)
+{
+    uint64_t n;
+    if (str_parse_u64(value, 0, ITEMS_MAX, &n) < 0)
+        return -1;
+    list->is_known = true;
+    while (list->n < n)
+        add_item(list, size);
+    return 0;
+}
+
 static int set_line(struct host_evidence *ev, struct str key, struct str value)
 {
     if (memchr(key.p, '.', key.n))
         return set_item(ev, key, value);
     for (size_t k = 0; k < COUNT(lists); k++)
-        if (str_eq(key, lists[k].name)) {
-            list_of(&lists[k], ev)->is_known = true;
-            return 0;
-        }
+        if (str_eq(key, lists[k].name))
+            return set_length(list_of(&lists[k], ev), lists[k].size, value);
     return set_field(ev, host_fields, COUNT(host_fields), key, value);
 }
 

@@ -86,6 +86,7 @@ struct evidence_number {
     X(NUMBER, mig, "whether MIG is on")                                                        \
     X(NUMBER, links, "NVLinks that are active")                                                \
     X(TEXT, links_down, "NVLinks that are not, as in 3 7")                                     \
+    X(NUMBER, switch_links, "NVLinks that end in a switch")                                    \
     X(NUMBER, fabric_state, "0 not supported, 1 not started, 2 in progress, 3 completed")      \
     X(NUMBER, fabric_status, "answer of the fabric's registration")                            \
     X(TEXT, fabric_clique, "cluster UUID and clique of a multi-node NVLink domain")
@@ -94,7 +95,8 @@ struct evidence_number {
 #define EVIDENCE_PAIR(X)                                                                       \
     X(NUMBER, a, "NVML index")                                                                 \
     X(NUMBER, b, "NVML index")                                                                 \
-    X(NUMBER, p2p, "nvmlDeviceGetP2PStatus of reading; 0 = good")
+    X(NUMBER, p2p, "nvmlDeviceGetP2PStatus of reading; 0 = good")                              \
+    X(NUMBER, links, "NVLinks from one to the other, without a switch")
 
 /* A GPU on the PCI bus, as sysfs has it. */
 #define EVIDENCE_BUS(X)                                                                        \

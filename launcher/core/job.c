@@ -297,8 +297,7 @@ static void on_boot(struct job *j, const struct event *ev)
     j->port = ev->u.boot.port;
     j->generation_at_ms = ev->now_ms;
     j->state_deadline_ms = ev->now_ms + JOB_JOIN_FIRST_MS;
-    if (options_has_hosts(j->opt)) /* they are being started already */
-        j->join_limit_ms = ev->now_ms + j->opt->join_timeout_ms;
+    j->join_limit_ms = ev->now_ms + j->opt->join_timeout_ms;
     if (j->opt->timeout_ms)
         j->time_limit_at_ms = ev->now_ms + j->opt->timeout_ms;
     if (j->beat_ms)

@@ -29,8 +29,8 @@ struct job_rank {
 /* Keeps a reference to opt. nnodes: how many nodes may join, of which opt->nnodes_min must.
  * beat_ms: how often a node says that it is alive, 0 = nodes cannot get lost silently (same
  * process); opt->beats_missed missing beats mean a lost node, unless the head itself did not
- * run meanwhile. A node that has not joined opt->join_timeout_ms after the first one, or after
- * EV_BOOT where there is a list of hosts, ends the job. */
+ * run meanwhile. A node that has not joined opt->join_timeout_ms after EV_BOOT, or
+ * after another one was lost, ends the job. */
 struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms);
 void job_free(struct job *j);
 

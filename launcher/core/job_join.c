@@ -116,8 +116,6 @@ void job_join_hello(struct job *j, uint32_t link, const struct frame *frame, uin
     }
     if (rc < 0 || !is_open)
         return;
-    if (j->join_limit_ms == UINT64_MAX)
-        j->join_limit_ms = now_ms + j->opt->join_timeout_ms;
     if (job_refuse_is_pending(j)) {
         job_refuse_check(j, now_ms, fx);
     } else if (members_complete(&j->nodes)) {
@@ -138,6 +136,8 @@ void job_join_deadline(struct job *j, uint64_t now_ms, struct effects *fx)
         plan(j, now_ms, fx);
         return;
     }
+    if (now_ms >= j->last_call_ms) /* some have left again: it is made anew */
+        j->last_call_ms = UINT64_MAX;
     buf_reset(&j->line);
     awaited_format(&j->awaited, &j->nodes, &j->line);
     if (now_ms < j->join_limit_ms) {

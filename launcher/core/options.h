@@ -203,8 +203,7 @@ enum option_type {
       "let every process that reaches the rendezvous store use it (default: only those of "    \
       "this user, and of nodes that have joined)")                                             \
     X(JOIN_TIMEOUT, "join-timeout", 0, true, NULL, DURATION, join_timeout_ms, "TIME",          \
-      "from the first node that comes to the last, on hosts of a list from the start "         \
-      "(default 600s)")                                                                        \
+      "for all nodes to come (default 600s)")                                                  \
     X(ROLE, "role", 0, true, "PET_ROLE", TEXT, role, "NAME",                                   \
       "label of the workers, their ROLE_NAME (default: default)")                              \
     X(SCHEDULER_ENV, "scheduler-env", 0, true, NULL, SCHEDULER_ENV, scheduler_env, "HOW",      \

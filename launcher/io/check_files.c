@@ -39,38 +39,51 @@ int check_files_check(const struct check_options *opt, struct err *e)
                : 0;
 }
 
-static void write_file(const char *option, const char *path, const struct buf *text)
+static int write_file(const char *option, const char *path, const struct buf *text)
 {
     struct err e;
     if (is_stdout(path))
         fwrite(text->data, 1, text->len, stdout);
-    else if (report_file_write(path, buf_str(text), &e) < 0)
-        log_warn("check", "%s: %s", option, e.text);
+    else if (report_file_write(path, buf_str(text), &e) < 0) {
+        log_error("check", "%s: %s", option, e.text);
+        return err_exit_status(e.code);
+    }
+    return 0;
 }
 
-static void render(const char *option, const char *path, const struct check_result *r,
-                   void (*renderer)(const struct check_result *r, struct buf *out))
+static int render(const char *option, const char *path, const struct check_result *r,
+                  void (*renderer)(const struct check_result *r, struct buf *out))
 {
     struct buf text;
     if (!path)
-        return;
+        return 0;
     buf_init(&text, 0);
     renderer(r, &text);
-    write_file(option, path, &text);
+    int status = write_file(option, path, &text);
     buf_fini(&text);
+    return status;
 }
 
-void check_files_write(const struct check_options *opt, const struct check_result *r,
-                       const struct buf *json)
+static int write_json(const char *path, const struct check_result *r, const struct buf *json)
 {
-    render("--csv", opt->csv, r, check_csv);
-    render("--html", opt->html, r, check_html);
-    render("--junit", opt->junit, r, check_junit);
-    if (!opt->json)
-        return;
     struct buf text;
+    if (!path)
+        return 0;
     buf_init(&text, 0);
     check_json_write(r, json->data, json->len, &text);
-    write_file("--json", opt->json, &text);
+    int status = write_file("--json", path, &text);
     buf_fini(&text);
+    return status;
+}
+
+int check_files_write(const struct check_options *opt, const struct check_result *r,
+                      const struct buf *json)
+{
+    const int status[] = {
+        render("--csv", opt->csv, r, check_csv), render("--html", opt->html, r, check_html),
+        render("--junit", opt->junit, r, check_junit), write_json(opt->json, r, json)};
+    for (size_t i = 0; i < sizeof status / sizeof status[0]; i++)
+        if (status[i])
+            return status[i];
+    return 0;
 }

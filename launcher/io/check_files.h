@@ -11,10 +11,10 @@
  * with ERR_USAGE. */
 int check_files_check(const struct check_options *opt, struct err *e);
 
-/* Writes them. json: what the worker left. One that cannot be written is a warning: it does not
- * change what was found. */
-void check_files_write(const struct check_options *opt, const struct check_result *r,
-                       const struct buf *json);
+/* Writes them. json: what the worker left. One that cannot be written is said; the answer
+ * is then its status, which a good result ends with, else 0. */
+int check_files_write(const struct check_options *opt, const struct check_result *r,
+                      const struct buf *json);
 
 /* Whether one of them is standard output: then the table is not. */
 bool check_files_use_stdout(const struct check_options *opt);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "launcher/io/nvml.h"
+#include "launcher/io/probe_links.h"
 #include "launcher/io/root_file.h"
 
 /* ---- what the inventory knows ---- */
@@ -150,6 +151,32 @@ static void ask_pairs(const struct nvml *n, struct host_evidence *ev)
         }
 }
 
+static size_t place_of(const struct inventory *inv, int64_t index)
+{
+    size_t i = 0;
+    while (inv->devices[i].index != index)
+        i++;
+    return i;
+}
+
+/* ev's GPUs are those of inv, in order; its pairs are of them. */
+static void ask_far_ends(const char *path, const struct inventory *inv,
+                         struct host_evidence *ev)
+{
+    struct expect_facts links;
+    struct err e;
+    if (probe_links(path, "/proc/cpuinfo", inv, &links, &e) != 0)
+        return;
+    for (size_t i = 0; i < links.n; i++)
+        evidence_set(&evidence_gpu_at(ev, i)->switch_links, links.gpus[i].switch_links);
+    for (size_t i = 0; i < ev->pairs.n; i++) {
+        struct evidence_pair *pair = evidence_pair_at(ev, i);
+        size_t a = place_of(inv, pair->a.value), b = place_of(inv, pair->b.value);
+        evidence_set(&pair->links, links.to[a * links.n + b]);
+    }
+    expect_facts_fini(&links);
+}
+
 static void ask_nvml(const char *path, struct host_evidence *ev)
 {
     struct nvml n;
@@ -228,6 +255,8 @@ void evidence_gather_gpus(const struct evidence_request *r, struct host_evidence
         evidence_set(&ev->nvml, -1);
     else
         ask_nvml(path && *path ? path : NULL, ev);
+    if (inv && evidence_is(&ev->nvml, NVML_OK))
+        ask_far_ends(path && *path ? path : NULL, inv, ev);
     if (root_exists(r->root, "/dev/nvidiactl"))
         evidence_set(&ev->nvidiactl_errno, root_open_errno(r->root, "/dev/nvidiactl"));
     read_kernel_module(r->root, ev);

@@ -55,12 +55,14 @@ struct nvml_utilization {
 };
 static_assert(sizeof(struct nvml_utilization) == 8, "nvmlUtilization_t");
 
+/* Of nvmlDeviceGetComputeRunningProcesses_v2. Version 3 is not used: some drivers, first
+ * those of series 535, write 32 bytes a process there, others 24, and do not say which. */
 struct nvml_process {
     uint32_t pid;
     uint64_t used_memory;
     uint32_t gpu_instance, compute_instance;
 };
-static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_t");
+static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_v2_t");
 
 /* Of nvmlDeviceGetGpuFabricInfo: how far a GPU is with the fabric of its NVLink switches. */
 struct nvml_fabric {
@@ -73,7 +75,7 @@ static_assert(sizeof(struct nvml_fabric) == 28, "nvmlGpuFabricInfo_t");
 
 enum { NVML_ECC_UNCORRECTED = 1, NVML_ECC_VOLATILE = 0 };
 enum { NVML_P2P_READ = 0 };
-enum { NVML_LINKS_MAX = 18 };
+enum { NVML_LINKS_MAX = 36 }; /* NVML_NVLINK_MAX_LINKS; 18 in older headers */
 
 /* X(needed, name, symbol, arguments): a row is a function that returns an nvmlReturn_t. Those
  * not needed may be missing from an old library; then their pointer is NULL. */
@@ -95,9 +97,7 @@ enum { NVML_LINKS_MAX = 18 };
       (struct nvml_handle * h, struct nvml_memory_v2 * m))                                     \
     X(0, utilization, nvmlDeviceGetUtilizationRates,                                           \
       (struct nvml_handle * h, struct nvml_utilization * u))                                   \
-    X(0, processes, nvmlDeviceGetComputeRunningProcesses_v3,                                   \
-      (struct nvml_handle * h, uint32_t * n, struct nvml_process * list))                      \
-    X(0, processes_v2, nvmlDeviceGetComputeRunningProcesses_v2,                                \
+    X(0, processes, nvmlDeviceGetComputeRunningProcesses_v2,                                   \
       (struct nvml_handle * h, uint32_t * n, struct nvml_process * list))                      \
     X(0, mig_mode, nvmlDeviceGetMigMode,                                                       \
       (struct nvml_handle * h, uint32_t * now, uint32_t * pending))                            \

@@ -58,13 +58,11 @@ static void read_memory(const struct nvml *n, struct nvml_handle *h, uint64_t *t
 static void read_processes(const struct nvml *n, struct nvml_handle *h, struct device *d)
 {
     enum { ROOM = 64 };
-    int (*ask)(struct nvml_handle *, uint32_t *, struct nvml_process *) =
-        n->processes ? n->processes : n->processes_v2;
     struct nvml_process list[ROOM];
     uint32_t count = ROOM;
-    if (!ask)
+    if (!n->processes)
         return;
-    int rc = ask(h, &count, list);
+    int rc = n->processes(h, &count, list);
     if (rc != NVML_OK && rc != NVML_TOO_SMALL)
         return;
     d->nprocs = (int)count;

@@ -386,24 +386,37 @@ FAKE_EXPORT int nvmlDeviceGetNumaNodeId(struct nvml_handle *h, uint32_t *node)
 
 /* ---- processes ---- */
 
-static int processes(const struct nvml_handle *h, uint32_t *n, struct nvml_process *list)
+/* Bytes of an entry of version 2, and what drivers of series 535 write through version 3. */
+enum { PROCESS_V2 = sizeof(struct nvml_process), PROCESS_V3 = PROCESS_V2 + 8 };
+
+static int processes(const struct nvml_handle *h, uint32_t *n, void *list, size_t size)
 {
     uint32_t have = (uint32_t)device_of(h)->nprocs, room = *n;
     *n = have;
     if (have > room)
         return NVML_TOO_SMALL;
     for (uint32_t i = 0; i < have; i++)
-        list[i] = (struct nvml_process){1000 + i, 1 << 30, UINT32_MAX, UINT32_MAX};
+        memcpy((char *)list + i * size,
+               &(struct nvml_process){1000 + i, 1 << 30, UINT32_MAX, UINT32_MAX}, PROCESS_V2);
     return 0;
 }
 
-FAKE_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_handle *h, uint32_t *n,
+FAKE_EXPORT int nvmlDeviceGetComputeRunningProcesses_v2(struct nvml_handle *h, uint32_t *n,
                                                         struct nvml_process *list);
-FAKE_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_handle *h, uint32_t *n,
+FAKE_EXPORT int nvmlDeviceGetComputeRunningProcesses_v2(struct nvml_handle *h, uint32_t *n,
                                                         struct nvml_process *list)
 {
     int rc = enter_device(__func__, h);
-    return rc ? rc : processes(h, n, list);
+    return rc ? rc : processes(h, n, list, PROCESS_V2);
+}
+
+FAKE_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_handle *h, uint32_t *n,
+                                                        void *list);
+FAKE_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_handle *h, uint32_t *n,
+                                                        void *list)
+{
+    int rc = enter_device(__func__, h);
+    return rc ? rc : processes(h, n, list, PROCESS_V3);
 }
 
 FAKE_EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v3(struct nvml_handle *h, uint32_t *n,
@@ -487,11 +500,18 @@ FAKE_EXPORT int nvmlDeviceGetComputeInstanceId(struct nvml_handle *h, uint32_t *
 
 /* ---- links ---- */
 
-/* FAKE_NVLINK=peers: the links of a GPU go to the other GPUs in turn, else all to a switch. */
-static bool has_peers(void)
+/* FAKE_NVLINK=peers: the links of a GPU go to the other GPUs in turn; =bridges: a bridge joins
+ * 0 and 1, 2 and 3, ...; else all go to a switch. FAKE_NVLINKS=N: so many of each GPU. */
+static bool is_nvlink(const char *how)
 {
-    const char *how = getenv("FAKE_NVLINK");
-    return how && strcmp(how, "peers") == 0;
+    const char *is = getenv("FAKE_NVLINK");
+    return is && strcmp(is, how) == 0;
+}
+
+/* The GPU at the other end of a bridge; one that there is where nothing is bridged. */
+static int bridged(const struct nvml_handle *h)
+{
+    return is_nvlink("bridges") ? h->device ^ 1 : 0;
 }
 
 FAKE_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(struct nvml_handle *h, uint32_t link,
@@ -502,7 +522,7 @@ FAKE_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(struct nvml_handle *h, uint3
     (void)link;
     int rc = enter_device(__func__, h);
     if (rc == 0)
-        *type = has_peers() ? 0 : 2;
+        *type = is_nvlink("peers") || is_nvlink("bridges") ? 0 : 2;
     return rc;
 }
 
@@ -514,7 +534,9 @@ FAKE_EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct nvml_handle *h, uint3
     int rc = enter_device(__func__, h), n = fake.inv.ndevices;
     if (rc != 0 || n < 2)
         return rc ? rc : NVML_NOT_SUPPORTED;
-    int other = (h->device + 1 + (int)link % (n - 1)) % n;
+    int other = is_nvlink("bridges") ? bridged(h) : (h->device + 1 + (int)link % (n - 1)) % n;
+    if (other >= n)
+        return INVALID_ARGUMENT;
     return nvmlDeviceGetPciInfo_v3(&fake.handles[other * INSTANCES], pci);
 }
 
@@ -590,10 +612,11 @@ FAKE_EXPORT int nvmlDeviceGetNvLinkState(struct nvml_handle *h, uint32_t link, i
 FAKE_EXPORT int nvmlDeviceGetNvLinkState(struct nvml_handle *h, uint32_t link, int *on)
 {
     int rc = enter_device(__func__, h);
-    if (rc == 0 && link >= NVML_LINKS_MAX)
+    const char *links = getenv("FAKE_NVLINKS");
+    if (rc == 0 && (int)link >= (links ? atoi(links) : 18))
         rc = INVALID_ARGUMENT;
     if (rc == 0)
-        *on = health_of("link", h->device, (int)link, 1);
+        *on = health_of("link", h->device, (int)link, bridged(h) < fake.inv.ndevices);
     return rc;
 }
 

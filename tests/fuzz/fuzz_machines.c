@@ -39,8 +39,16 @@ struct site {
     bool has_world, is_in_fence[FENCES]; /* MPI ranks run; they wait there */
 };
 
+/* A layout on its way to a node. */
+struct kept {
+    struct mpi_layout layout;
+    struct mpi_node nodes[NODES_MAX];
+    struct kept *next;
+};
+
 struct fuzz {
     struct setup setup;
+    struct kept *kept; /* owned */
     uint64_t now_ms;
     uint32_t nnodes, nworkers;
     struct job *job;
@@ -320,9 +328,25 @@ static void step_node(struct fuzz *f, uint32_t k, struct event *ev, uint8_t wher
 /* ---- the head's driver ---- */
 
 /* What a frame points to would go with the head's next step. */
-static void keep(struct frame *frame)
+static void keep_layout(struct fuzz *f, const struct mpi_layout **layout)
+{
+    struct kept *kept = mem_alloc(1, sizeof *kept);
+    for (uint32_t i = 0; i < (*layout)->nnodes; i++) {
+        kept->nodes[i] = (*layout)->nodes[i];
+        kept->nodes[i].host = "host";
+    }
+    kept->layout = **layout;
+    kept->layout.nodes = kept->nodes;
+    kept->next = f->kept;
+    f->kept = kept;
+    *layout = &kept->layout;
+}
+
+static void keep(struct fuzz *f, struct frame *frame)
 {
     struct gathered *answer = &frame->u.gathered;
+    if (frame->type == FRAME_START && frame->u.start.layout)
+        keep_layout(f, &frame->u.start.layout);
     if (frame->type != FRAME_GATHERED)
         return;
     answer->operation = fences[strcmp(answer->operation, fences[1]) == 0];
@@ -336,7 +360,7 @@ static void apply_head(struct fuzz *f, const struct effect *fx)
     case FX_SEND:
         ev.u.frame.frame = fx->u.send.frame;
         assert(fx->u.send.node < f->nnodes);
-        keep(&ev.u.frame.frame);
+        keep(f, &ev.u.frame.frame);
         if (f->sites[fx->u.send.node].is_up && !f->sites[fx->u.send.node].is_cut)
             event_queue_push(&f->sites[fx->u.send.node].down, &ev);
         return;
@@ -620,6 +644,10 @@ static void fini(struct fuzz *f)
     event_queue_fini(&f->inbox);
     effects_fini(&f->effects);
     job_free(f->job);
+    for (struct kept *next; f->kept; f->kept = next) {
+        next = f->kept->next;
+        free(f->kept);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

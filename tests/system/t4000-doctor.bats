@@ -211,6 +211,26 @@ namespace() { # unshare's options: can they be had?
   fires fabric.manager "CUDA says 802"
 }
 
+@test "a probe that hangs ends with who asked" {
+  printf '#include <unistd.h>\n__attribute__((constructor)) static void hang(void) { write(2, "hangs\\n", 6); pause(); }\n' >hang.c
+  cc -shared -fPIC -w -o hang.so hang.c
+  bash -c 'muster-worker --probe --nccl ./hang.so 2>said & echo $! >pid; wait' &
+  local asker=$!
+  eventually 20 grep -q hangs said
+  kill -KILL "$asker"
+  eventually 20 is_gone "$(<pid)"
+}
+is_gone() { # pid
+  ! kill -0 "$1" 2>/dev/null
+}
+
+@test "nvlink.down: a bridge joins two GPUs, not all of them" {
+  fake_driver N4
+  export FAKE_NVLINK=bridges FAKE_NVML_HEALTH="p2p.0.2=1;p2p.0.3=1;p2p.1.2=1;p2p.1.3=1"
+  silent nvlink.down
+  FAKE_NVML_HEALTH="p2p.2.3=4" fires nvlink.down "GPUs 2 and 3 have NVLinks and no access"
+}
+
 @test "gpu.order, gpu.exclusive, gpu.memory, gpu.mig: modes, models and memory" {
   fake_driver N4
   local rule
@@ -426,6 +446,9 @@ W
   run_muster explain
   expect_in "$output" "rank.missing      error    a rank is missing"
   expect_in "$output" "PREFLIGHT"
+  run_muster explain gpu.duplicate shm.size
+  expect_status 2
+  [[ -z $output && ${#stderr_lines[@]} -eq 1 ]]
   run_muster explain gpu.duplicates
   expect_status 2
   expect_in "$stderr" "the nearest rule is gpu.duplicate"

@@ -30,6 +30,7 @@ verdict_is() { # text: the last line of standard output begins so
   expect_in "$stderr" "no GPU here: without one muster-worker tests on its host backend"
   json_holds c.json "c['schema'] == 'muster.check/1' and c['verdict']['status'] == 'pass' and c['verdict']['exit'] == 0"
   json_holds c.json "len(c['ranks']) == 3 and all(set(r['reached_ms']) >= {'started', 'init_enter', 'init_done'} for r in c['ranks'])"
+  json_holds c.json "all(r['reached_ms']['warm'] >= r['reached_ms']['init_done'] for r in c['ranks'])"
   json_holds c.json "len(c['results']) >= 4 and all(r['verdict'] == 'pass' and r['wrong'] == 0 for r in c['results'] if r['wrong'] is not None)"
   json_holds c.json "c['preflight'] == [] and c['errors'] == [] and c['job']['id']"
   python3 - <<'PY'
@@ -136,6 +137,49 @@ PY
 END
 }
 
+@test "what only the ranks can refuse ends with a verdict, too" {
+  local words
+  while read -r -a words; do
+    echo "words: ${words[*]}"
+    run_muster check "${words[@]}" --json c.json
+    expect_status 2
+    verdict_is "FAIL: "
+    json_holds c.json "c['verdict']['exit'] == 2"
+  done <<'END'
+-n 3 --test hypercube
+-n 2 --inject hang:rank=2 --root 0
+-n 2 --sizes 900T --root 0
+END
+}
+
+@test "nothing to test is no failure and no pass" {
+  run_muster check -n 2 --test isolate
+  expect_status 17
+  verdict_is "NOT TESTED: nothing was tested: isolate was left out: it takes 3 to 16 ranks"
+  run_muster check -n 1 --test pairs
+  expect_status 17
+  verdict_is "NOT TESTED: nothing was tested: pairs was left out: one rank has no peer"
+  LIAR_STATUS=17 run_muster check -n 2 --worker liar
+  expect_status 17
+  verdict_is "NOT TESTED: nothing was tested: "
+}
+
+@test "a report that cannot be written is no pass" {
+  run_muster check -n 2 "${SMALL[@]}" --json /dev/full
+  expect_status 125
+  verdict_is "PASS"
+  expect_in "$stderr" "--json: cannot write /dev/full: No space left on device"
+}
+
+@test "a worker that does not answer what it is asked first is not started" {
+  printf '#!/bin/sh\nexec yes\n' >endless
+  chmod +x endless
+  run_muster check -n 2 --worker ./endless
+  expect_status 69
+  [[ -z $output && ${#stderr_lines[@]} -eq 1 ]]
+  expect_in "$stderr" "is it muster-worker?"
+}
+
 @test "without GPUs the number of ranks is asked for" {
   run_muster check
   expect_status 2
@@ -183,6 +227,9 @@ END
 @test "a result of GPUs is held against what their links should give" {
   load devices
   fake_driver N4
+  printf '#!/bin/sh\necho driver=13000\necho runtime=13000\necho code=0\n' >probe
+  chmod +x probe
+  export MUSTER_PROBE=$PWD/probe
   local result
   result=$(<"$SOURCE/tests/vectors/check/slow.json")
   result=${result//NCCL_NVLS/NVLS}

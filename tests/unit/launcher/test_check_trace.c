@@ -156,6 +156,7 @@ static void the_words_of_the_worker(void **state)
     struct str words = check_end_words(tail);
     assert_true(str_eq(words, "rank 0 is late"));
     assert_int_equal(check_end_words("NCCL says muster-worker: no").n, 0);
+    assert_int_equal(check_end_words("muster-worker: warning: waiting since 10 s").n, 0);
     assert_int_equal(check_end_words(NULL).n, 0);
 }
 

@@ -126,7 +126,7 @@ static void missing_answers_are_unknown(void **state)
     assert_int_equal(
         use("N4",
             "nvmlDeviceGetUtilizationRates=3;nvmlDeviceGetMinorNumber=3;"
-            "nvmlDeviceGetComputeRunningProcesses_v3=4;"
+            "nvmlDeviceGetComputeRunningProcesses_v2=4;"
             "nvmlDeviceGetMemoryInfo_v2=3,after=1;nvmlDeviceGetMemoryInfo=3,after=1",
             &inv, &e),
         0);
@@ -136,6 +136,18 @@ static void missing_answers_are_unknown(void **state)
     assert_true(inv.devices[0].mem_total > 0); /* version 2 worked once */
     assert_true(inv.devices[1].mem_total > 0); /* then version 1 */
     assert_true(inv.devices[2].mem_total == 0);
+    inventory_fini(&inv);
+}
+
+static void processes_are_read_by_a_stable_layout(void **state)
+{
+    (void)state;
+    struct inventory inv;
+    struct err e;
+    assert_int_equal(use("NBUSY", NULL, &inv, &e), 0);
+    assert_int_equal(inv.devices[0].npids, 2);
+    assert_int_equal(inv.devices[0].pids[0], 1000);
+    assert_int_equal(inv.devices[0].pids[1], 1001);
     inventory_fini(&inv);
 }
 
@@ -342,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_failed_start_says_why),
         cmocka_unit_test(one_bad_gpu_does_not_end_the_list),
         cmocka_unit_test(missing_answers_are_unknown),
+        cmocka_unit_test(processes_are_read_by_a_stable_layout),
         cmocka_unit_test(a_forked_child_must_start_anew),
         cmocka_unit_test(sources_are_tried_in_order),
         cmocka_unit_test(cuda_and_ambient_agree_on_every_row),

@@ -23,6 +23,7 @@ static int enter(void **state)
     setenv("FAKE_GPU_NODE", "N4", 1);
     unsetenv("FAKE_NVML_FAULT");
     unsetenv("FAKE_NVLINK");
+    unsetenv("FAKE_NVLINKS");
     strcpy(cpuinfo, "/tmp/muster-cpuinfo-XXXXXX");
     int fd = mkstemp(cpuinfo);
     FILE *f = fdopen(fd, "w");
@@ -66,6 +67,16 @@ static void a_switch(void **state)
     assert_int_equal(f.p2p[1], EXPECT_P2P_OK);
     assert_int_equal(f.p2p[0], EXPECT_P2P_UNKNOWN);
     assert_true(fabs(e.gbs - 370.8) < 0.01 && e.is_firm);
+    expect_facts_fini(&f);
+}
+
+static void as_many_links_as_there_may_be(void **state)
+{
+    (void)state;
+    struct expect_facts f;
+    setenv("FAKE_NVLINKS", "36", 1);
+    expected(&f);
+    assert_int_equal(f.gpus[3].switch_links, 36);
     expect_facts_fini(&f);
 }
 
@@ -128,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_switch, enter, leave),
+        cmocka_unit_test_setup_teardown(as_many_links_as_there_may_be, enter, leave),
         cmocka_unit_test_setup_teardown(straight_to_each_other, enter, leave),
         cmocka_unit_test_setup_teardown(a_far_end_that_cannot_be_seen, enter, leave),
         cmocka_unit_test_setup_teardown(what_is_not_answered, enter, leave),
