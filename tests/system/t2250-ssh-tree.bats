@@ -28,8 +28,8 @@ on() { cat >"on.$1"; } # host, from standard input
 # Who has been called by how many: "head 3", one a line.
 callers() { cut -d ' ' -f 1 calls | sort -V | uniq -c | awk '{ print $2, $1 }'; }
 called_by() { awk -v to="$1" '$2 == to { print $1 }' calls; } # host
-# What is said, but for links that were tried by two addresses at a time.
-quiet() { grep -v -e 'turned away' -e 'waiting for' <<<"$stderr" || true; }
+# What is said, but for notices on a busy machine.
+quiet() { grep -v 'waiting for' <<<"$stderr" || true; }
 nothing_started() { have 0 'started*'; }
 MARK=(sh -c ': >"started.$RANK"')
 
