@@ -198,3 +198,27 @@ W
   expect_in "$stderr" "path of muster"
   [[ ! -e calls ]]
 }
+
+run_limited() { # -n|-Sn|-Hn limit arguments of muster...
+  bats_require_minimum_version 1.5.0
+  run --separate-stderr bounded bash -c 'ulimit "$1" "$2" && exec "${@:3}"' _ "$1" "$2" "$MUSTER" "${@:3}"
+}
+
+@test "a hard limit of open files below what the job needs is refused before anything starts" {
+  run_limited -n 300 run --ssh "$SSH" --ssh-flat --hosts 'h[1-100]' -n 1 "${MARK[@]}"
+  expect_status 2
+  expect_in "$stderr" "100 nodes with 100 ranks and 100 commands that start them need 648 open files here, and the hard limit is 300"
+  [[ $(wc -l <<<"$stderr") -eq 1 && ! -e calls ]]
+  # of a tree the head runs 32 commands
+  run_limited -n 300 run --ssh "$SSH" --hosts 'h[1-100]:2' "${MARK[@]}"
+  expect_status 2
+  expect_in "$stderr" "100 nodes with 200 ranks and 32 commands that start them need 476 open files"
+  [[ ! -e calls ]]
+  nothing_started
+}
+
+@test "the soft limit of open files is raised, and workers get back what it was" {
+  run_limited -Sn 30 run --ssh "$SSH" --hosts 'h[1-12]' -n 1 sh -c 'ulimit -Sn'
+  expect_status 0
+  [[ $(sort -u <<<"$output") == 30 && $(wc -l <<<"$output") -eq 12 ]]
+}
