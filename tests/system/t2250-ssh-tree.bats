@@ -222,3 +222,44 @@ run_limited() { # -n|-Sn|-Hn limit arguments of muster...
   expect_status 0
   [[ $(sort -u <<<"$output") == 30 && $(wc -l <<<"$output") -eq 12 ]]
 }
+
+need_own_pids() {
+  ((EUID == 0)) || skip "it takes root to have process ids of one's own"
+  unshare --pid --fork --mount-proc sh -c 'echo 9 >/proc/sys/kernel/ns_last_pid' 2>err \
+    || skip "no process ids can be chosen here: $(<err)"
+}
+
+# An agent leaves the ssh that it has started alone when it cleans up after its workers; but that process only, and
+# not another one that gets its number later.
+@test "what a worker left behind is ended although an ssh had its process id before" {
+  need_own_pids
+  script w <<'W'
+trap : TERM # the stop that follows
+[ "$RANK" != 2 ] || echo "$PPID" >ssh.pid # the stand-in has become the agent of h3
+: >"up.$RANK"
+[ "$RANK" = 0 ] || exec toy polite >/dev/null
+until [ "$(ls up.* | wc -l)" = 6 ]; do sleep 0.05; done
+pid=$(cat ssh.pid)
+kill -KILL "$pid"
+while [ -e "/proc/$pid" ]; do sleep 0.05; done
+until [ "${left-}" = "$pid" ]; do
+  [ -z "${left-}" ] || kill -KILL "$left"
+  echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
+  sleep 600 &
+  left=$!
+done
+echo "$left" >left
+W
+  script all <<'W'
+"$MUSTER" run --ssh "$1" --ssh-tree 2 --hosts 'h[1-6]' --grace 30s -n 1 ./w
+status=$?
+[ ! -e "/proc/$(cat left)" ] || echo "left behind"
+exit $status
+W
+  export MUSTER
+  bats_require_minimum_version 1.5.0
+  run --separate-stderr bounded unshare --pid --fork --mount-proc ./all "$SSH"
+  expect_status 75
+  [[ -e left && -z $output ]]
+  expect_in "$stderr" "h3"
+}
