@@ -18,3 +18,14 @@ int open_files_check(const struct open_files *f, uint64_t limit, struct err *e)
                    f->nnodes, (unsigned long long)f->nranks, f->ncommands,
                    (unsigned long long)need, (unsigned long long)limit);
 }
+
+int open_files_check_node(uint32_t nranks, uint64_t limit, struct err *e)
+{
+    uint64_t need = OPEN_FILES_OF_NODE + (uint64_t)OPEN_FILES_A_RANK * nranks;
+    if (!limit || need <= limit)
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "%u ranks on one node need %llu open files there, and the hard limit is "
+                   "%llu (ulimit -Hn); raise it, or start fewer",
+                   nranks, (unsigned long long)need, (unsigned long long)limit);
+}

@@ -217,6 +217,23 @@ run_limited() { # -n|-Sn|-Hn limit arguments of muster...
   nothing_started
 }
 
+@test "and so is one below what the ranks of a host need, by that host" {
+  cat >w <<W
+#!/bin/sh
+[ "\$STAND_IN_HOST" != h2 ] || ulimit -n 100
+exec "$MUSTER" "\$@"
+W
+  chmod +x w
+  run_muster run --ssh "$SSH" --remote-muster "$PWD/w" --hosts 'h[1-2]:40' "${MARK[@]}"
+  expect_status 2
+  expect_in "$stderr" "h2: 40 ranks on one node need 136 open files there, and the hard limit is 100 (ulimit -Hn)"
+  nothing_started
+  run_limited -n 100 run -n 40 "${MARK[@]}"
+  expect_status 2
+  expect_in "$stderr" "muster: 40 ranks on one node need 136 open files there"
+  nothing_started
+}
+
 @test "the soft limit of open files is raised, and workers get back what it was" {
   run_limited -Sn 30 run --ssh "$SSH" --hosts 'h[1-12]' -n 1 sh -c 'ulimit -Sn'
   expect_status 0

@@ -38,10 +38,24 @@ static void a_limit_below_is_refused_with_both_numbers(void **state)
                 "use fewer nodes");
 }
 
+static void so_is_a_node(void **state)
+{
+    struct err e;
+    (void)state;
+    assert_int_equal(open_files_check_node(4096, 0, &e), 0);
+    assert_int_equal(open_files_check_node(4096, UINT64_MAX, &e), 0);
+    assert_int_equal(open_files_check_node(80, 256, &e), 0);
+    assert_int_equal(open_files_check_node(81, 256, &e), -1);
+    assert_int_equal(e.code, ERR_USAGE);
+    assert_string_equal(e.text, "81 ranks on one node need 259 open files there, and the hard "
+                                "limit is 256 (ulimit -Hn); raise it, or start fewer");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(links_ranks_and_commands_count),
+        cmocka_unit_test(so_is_a_node),
         cmocka_unit_test(a_limit_below_is_refused_with_both_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
