@@ -265,6 +265,11 @@ bool link_is_open(const struct link *l)
     return l->state == LINK_OPEN;
 }
 
+bool link_is_named(const struct link *l)
+{
+    return l->is_named;
+}
+
 void link_send(struct link *l, struct str frame)
 {
     if (l->state == LINK_OPEN)
@@ -356,6 +361,7 @@ static void handshake(struct conn *c)
     buf_init(&out, 0);
     enum link_auth_result got = link_auth_take(c->auth, &in, &out, &e);
     buf_consume(&c->in, c->in.len - in.n);
+    l->is_named = l->is_named || link_auth_is_named(c->auth);
     switch (got) {
     case LINK_AUTH_MORE:
         link_conn_tell(c, &out);

@@ -71,6 +71,11 @@ struct link *link_dial(struct uv_loop_s *loop, const struct addr *candidates, si
  * unauthenticated ones. */
 bool link_is_open(const struct link *l);
 
+/* Of an accepted link, also in on_closed: whether the other side has named the job by its key
+ * (link_auth_is_named), which proves nothing. A node that dials several addresses does so on
+ * each and lets go of all but one. */
+bool link_is_named(const struct link *l);
+
 /* Sends one frame of at most LINK_FRAME_MAX bytes (copied). A link that is not open drops it.
  * Nothing bounds what waits but the caller, who asks link_unsent first. */
 void link_send(struct link *l, struct str frame);

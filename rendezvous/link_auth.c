@@ -36,7 +36,7 @@ struct link_auth {
     const struct link_key *key;
     enum link_role role;
     enum state state;
-    bool is_other_job, has_pull, has_pushed_last;
+    bool is_named, is_other_job, has_pull, has_pushed_last;
     unsigned char hello[HELLO_SIZE], reply[REPLY_SIZE];
     unsigned char pull_key[LINK_HASH];
     crypto_secretstream_xchacha20poly1305_state push, pull;
@@ -223,6 +223,7 @@ static enum link_auth_result judge_hello(struct link_auth *a, struct buf *out, s
                 link_key_job(a->key));
         return refuse(a, REFUSAL_JOB, out);
     }
+    a->is_named = !a->is_other_job;
     memcpy(a->reply, magic, sizeof magic);
     a->reply[AT_MIN] = LINK_VERSION;
     a->reply[AT_MAX] = link_key_has_secret(a->key);
@@ -267,6 +268,11 @@ static enum link_auth_result take_proof(struct link_auth *a, struct str *in, str
     err_set(e, ERR_UNAVAILABLE, "the node belongs to another job than %s",
             link_key_job(a->key));
     return refused(a);
+}
+
+bool link_auth_is_named(const struct link_auth *a)
+{
+    return a->is_named;
 }
 
 /* ---- the handshake: the node */

@@ -57,6 +57,10 @@ enum link_auth_result {
 enum link_auth_result link_auth_take(struct link_auth *a, struct str *in, struct buf *out,
                                      struct err *e);
 
+/* The head's end: whether a whole hello has come that names this job by this key. That is no
+ * proof, for a hello can be sent again by whoever has seen one. */
+bool link_auth_is_named(const struct link_auth *a);
+
 /* ---- frames, after LINK_AUTH_OPEN */
 
 enum link_tag {

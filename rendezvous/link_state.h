@@ -44,6 +44,7 @@ struct link {
     struct dial *dial;
     struct buf plain;
     size_t pending;  /* handles that libuv still has */
+    bool is_named;   /* by the other side: the job */
     bool is_paused;  /* by our side */
     bool is_resumed; /* reading begins again on the timer */
     bool has_why;

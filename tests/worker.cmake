@@ -41,6 +41,9 @@ if(Python3_FOUND)
     --match "all 2 ranks entered the alltoall of 64K float and it did not end within 2 s. 2 of them are in it"
     --match "rank 0 .host .* has not left it. last phase warm" --
     --test alltoall --sizes 64K --inject slow:rank=1,ms=100000 --deadline bench=2)
+  worker_group(slowness_of_all_names_nobody --ranks 3 --status 15
+    --once "after 10 s 3 of 3 ranks are still in the all_reduce of 64K float sum\n" --
+    --sizes 64K --inject slow:rank=1,ms=100000 --deadline bench=11)
   worker_group(hang_inside_pairs_is_told_apart --status 15
     --match "all 2 ranks entered the transfers between pairs and it did not end within 2 s" --
     --test pairs --inject slowlink:a=0,b=1,ms=100000 --deadline bench=2)

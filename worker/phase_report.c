@@ -20,6 +20,11 @@ void phase_key(char key[PHASE_KEY_MAX], const char *point, uint32_t rank)
     snprintf(key, PHASE_KEY_MAX, "mw/0/%s/%u", point, rank);
 }
 
+static const char *name_of(const struct phase_wait *w)
+{
+    return *w->what ? w->what : w->point;
+}
+
 struct missing {
     struct store_client *client;
     const char *point;
@@ -144,7 +149,7 @@ static int speak(const struct env *env, struct store_client *c, const struct pha
 {
     char has_not[128];
     unsigned long long s = waited_ms / 1000;
-    const char *what = *w->what ? w->what : w->point;
+    const char *what = name_of(w);
     if (w->can_hang) {
         struct missing absent = search(env, c, w->enter);
         if (absent.count > 0) {
@@ -193,7 +198,7 @@ int phase_report_deadline(const struct env *env, const struct phase_wait *w, uin
     int status = w->can_hang ? STATUS_STUCK : STATUS_PHASE;
     unsigned long long s = waited_ms / 1000;
     if (!env->master_addr) {
-        log_error("phase", "%s did not end within %llu s", *w->what ? w->what : w->point, s);
+        log_error("phase", "%s did not end within %llu s", name_of(w), s);
         return status;
     }
     struct store_client *c =
@@ -213,9 +218,49 @@ int phase_report_deadline(const struct env *env, const struct phase_wait *w, uin
     return status;
 }
 
+void phase_report_words(const struct phase_wait *w, const struct phase_count *n,
+                        uint64_t waited_ms, const char *who, struct buf *out)
+{
+    unsigned long long s = waited_ms / 1000, absent = n->nabsent, missing = n->nmissing;
+    if (!missing)
+        return;
+    if (w->can_hang && absent)
+        buf_addf(out, "after %llu s %llu of %u ranks have not entered the %s, among them %s", s,
+                 absent, n->nranks, name_of(w), who);
+    else if (w->can_hang)
+        buf_addf(out, "after %llu s %llu of %u ranks are still in the %s", s, missing,
+                 n->nranks, name_of(w));
+    else if (missing == n->nranks)
+        buf_addf(out, "after %llu s all %u ranks are still on their way to %s", s, n->nranks,
+                 w->point);
+    else
+        buf_addf(out, "after %llu s %llu of %u ranks have not reached %s, among them %s", s,
+                 missing, n->nranks, w->point, who);
+}
+
+static void say_notice(const struct env *env, struct store_client *c,
+                       const struct phase_wait *w, uint64_t waited_ms)
+{
+    char who[256] = "";
+    struct buf words;
+    const struct missing nobody = {.count = 0};
+    struct missing absent = w->can_hang ? search(env, c, w->enter) : nobody;
+    struct missing missing = search(env, c, w->point);
+    if (absent.is_lost || missing.is_lost)
+        return;
+    if (absent.count || missing.count)
+        describe_rank(c, absent.count ? absent.named[0] : missing.named[0], who, sizeof who);
+    const struct phase_count n = {env->world_size, absent.count, missing.count};
+    buf_init(&words, 0);
+    phase_report_words(w, &n, waited_ms, who, &words);
+    if (words.len)
+        log_warn("phase", "%s", buf_str(&words));
+    buf_fini(&words);
+}
+
 void phase_report_notice(const struct env *env, const struct phase_wait *w, uint64_t waited_ms)
 {
-    char key[PHASE_KEY_MAX], who[256];
+    char key[PHASE_KEY_MAX];
     if (!env->master_addr || env->world_size == 1)
         return;
     struct store_client *c =
@@ -223,16 +268,7 @@ void phase_report_notice(const struct env *env, const struct phase_wait *w, uint
     if (!c)
         return;
     snprintf(key, sizeof key, "mw/0/notice/%s", w->point);
-    if (may_speak(c, key)) {
-        struct missing m = search(env, c, w->point);
-        if (m.count > 0) {
-            describe_rank(c, m.named[0], who, sizeof who);
-            log_warn("phase",
-                     "waiting since %llu s for %s: %llu of %u ranks are not there, "
-                     "among them %s",
-                     (unsigned long long)waited_ms / 1000, w->point,
-                     (unsigned long long)m.count, env->world_size, who);
-        }
-    }
+    if (may_speak(c, key))
+        say_notice(env, c, w, waited_ms);
     store_client_free(c);
 }

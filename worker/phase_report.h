@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "worker/env.h"
 
 enum { PHASE_POINT_MAX = 32, PHASE_KEY_MAX = 64, PHASE_HISTORY_MAX = 64 };
@@ -27,6 +28,19 @@ struct phase_wait {
 
 /* "mw/0/<point>/<rank>" */
 void phase_key(char key[PHASE_KEY_MAX], const char *point, uint32_t rank);
+
+/* How far the ranks were when somebody asked. */
+struct phase_count {
+    uint32_t nranks;
+    uint64_t nabsent;  /* have not entered the collective; of one that can hang */
+    uint64_t nmissing; /* have not reached the point */
+};
+
+/* Appends, without newline, what is said of a phase that takes long; nothing if all are through
+ * by now. Ranks that are all at work wait for nobody, and nobody is named then. who: the first
+ * that is not as far as others. */
+void phase_report_words(const struct phase_wait *w, const struct phase_count *n,
+                        uint64_t waited_ms, const char *who, struct buf *out);
 
 /* One line that says who is awaited; one rank of the job prints it. */
 void phase_report_notice(const struct env *env, const struct phase_wait *w, uint64_t waited_ms);

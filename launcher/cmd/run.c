@@ -17,6 +17,7 @@
 #include "launcher/core/junit.h"
 #include "launcher/core/node_plan.h"
 #include "launcher/core/report.h"
+#include "launcher/io/descriptors.h"
 #include "launcher/io/driver_head.h"
 #include "launcher/io/facts_gather.h"
 #include "launcher/io/report_json.h"
@@ -130,7 +131,9 @@ static int spread_out(struct options *opt, const struct engine_found *found,
                                  .nnodes = spread_nodes(spread),
                                  .port = opt->master_port,
                                  .spread = spread};
-    rc = run_job(opt, facts, &net, out, e);
+    rc = spread_check_files(spread, descriptors_limit(), e);
+    if (rc == 0)
+        rc = run_job(opt, facts, &net, out, e);
     spread_free(spread);
     return rc;
 }

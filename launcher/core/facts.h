@@ -17,6 +17,7 @@ struct facts {
     const char *python;     /* interpreter for .py programs and -m: $PYTHON or python3 */
     uint32_t ncpus;         /* CPUs this process may use, cgroup quota included; at least 1 */
     uint32_t cpu_quota;     /* CPUs' worth of time that the cgroup allows; 0 = no limit */
+    uint64_t max_files;     /* that this process may open, the hard limit; 0 = not known */
     struct cpu_set allowed; /* CPUs of this process; empty = unknown */
     const struct topology *topology;   /* NULL: not asked for, or not to be had */
     const struct inventory *inventory; /* the GPUs; NULL: nobody could be asked (no driver) */

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "launcher/core/compat.h"
 #include "launcher/core/cpu_plan.h"
+#include "launcher/core/open_files.h"
 #include "launcher/core/slots.h"
 #include "launcher/core/streams.h"
 #include "launcher/core/wrap.h"
@@ -315,7 +316,8 @@ struct node_plan *node_plan_build(const struct options *opt, const struct facts 
                                   const struct order *order, struct err *e)
 {
     struct node_plan *plan = mem_alloc(1, sizeof *plan);
-    if (choose(opt, facts, order->nworkers, plan, e) < 0) {
+    if (open_files_check_node(order->nworkers, facts->max_files, e) < 0
+        || choose(opt, facts, order->nworkers, plan, e) < 0) {
         free(plan);
         return NULL;
     }

@@ -18,6 +18,11 @@ struct strangers {
     uint64_t count, nothers; /* all; those for whom there was no room */
 };
 
+bool strangers_is_one(bool is_named, const struct err *why)
+{
+    return !is_named || why->code != ERR_UNAVAILABLE;
+}
+
 struct strangers *strangers_new(void)
 {
     return mem_alloc(1, sizeof(struct strangers));

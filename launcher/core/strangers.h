@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "rendezvous/peer_ip.h"
 
 enum {
@@ -17,6 +18,13 @@ enum {
 };
 
 struct strangers;
+
+/* Whether a connection that ended as a link before it proved anything is a stranger's.
+ * is_named: it had named this job by its key. Then it was a node's that has let go of it, for
+ * another address of the head was quicker, or that came too late to say more; a hello that
+ * somebody else repeats looks the same and gains nothing. A proof that is wrong is a
+ * stranger's. */
+bool strangers_is_one(bool is_named, const struct err *why);
 
 struct strangers *strangers_new(void);
 void strangers_free(struct strangers *s); /* NULL is fine */

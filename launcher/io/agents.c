@@ -113,6 +113,14 @@ int agents_check(struct agents *a, struct err *e)
     return err_set(e, ERR_INTERNAL, "there are no agents to start");
 }
 
+uint32_t agents_commands(const struct agents *a)
+{
+    if (a->found->launch != START_SSH)
+        return 1;
+    uint32_t by_ssh = a->radix ? tree_shape_runs(a->nfar, a->radix) : a->nfar;
+    return (uint32_t)a->hosts->n - a->nfar + by_ssh;
+}
+
 /* ---- the record ---- */
 
 static const char *remote_path(const struct agents *a)

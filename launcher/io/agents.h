@@ -52,6 +52,10 @@ int agents_check(struct agents *a, struct err *e);
  * ERR_USAGE or ERR_SYSTEM, and then not all were added. */
 int agents_add(struct agents *a, uint16_t port, struct remotes *r, struct err *e);
 
+/* How many commands run here for as long as the job, unless other hosts fail to start theirs;
+ * agents_check comes first. */
+uint32_t agents_commands(const struct agents *a);
+
 /* Adds a command for every host, by ssh or here; agents_check comes first. 0, or -1 with
  * ERR_USAGE or ERR_SYSTEM, and then not all were added. */
 int agents_add_each(const struct agents *a, struct remotes *r, struct err *e);

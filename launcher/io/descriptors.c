@@ -20,6 +20,14 @@ void descriptors_keep(void)
         closedir(dir);
 }
 
+uint64_t descriptors_limit(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max != RLIM_INFINITY
+               ? limit.rlim_max
+               : UINT64_MAX;
+}
+
 struct rlimit descriptors_raise_limit(void)
 {
     struct rlimit original = {1024, 1024};

@@ -14,6 +14,7 @@
 #include "launcher/core/note.h"
 #include "launcher/core/report.h"
 #include "launcher/io/admission.h"
+#include "launcher/core/strangers.h"
 #include "launcher/core/streams.h"
 #include "launcher/io/descriptors.h"
 #include "launcher/io/driver_node.h"
@@ -199,10 +200,13 @@ static void on_link_lost(void *ctx, uint32_t link, const struct err *err)
 
 /* ---- who is served ---- */
 
-static void on_stranger(void *ctx, const struct peer_ip *ip, const struct err *why)
+static void on_unproven(void *ctx, const struct peer_ip *ip, bool is_named,
+                        const struct err *why)
 {
     struct driver_head *d = ctx;
-    if (d->admission)
+    if (!strangers_is_one(is_named, why))
+        log_debug("link", "a node's connection ended before a proof: %s", why->text);
+    else if (d->admission)
         admission_stranger(d->admission, ip, why->text);
 }
 
@@ -467,7 +471,7 @@ static int open_links(struct driver_head *d, struct err *e)
     struct head_links_events events = {.ctx = d,
                                        .on_frame = on_link_frame,
                                        .on_lost = on_link_lost,
-                                       .on_stranger = on_stranger};
+                                       .on_unproven = on_unproven};
     if (!d->net)
         return 0;
     if (d->net->spread) {

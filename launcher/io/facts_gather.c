@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/io/descriptors.h"
 #include "launcher/io/probe_order.h"
 #include "launcher/io/terminal.h"
 #include "launcher/io/topology.h"
@@ -91,6 +92,7 @@ int facts_gather(bool needs_gpus, struct facts *out, struct err *e)
         .environment = (const char *const *)environ,
         .is_stdout_tty = isatty(STDOUT_FILENO) != 0,
         .has_terminal = terminal_is_ours(),
+        .max_files = descriptors_limit(),
         .is_stderr_tty = isatty(STDERR_FILENO) != 0,
     };
     gather_cpus(out);

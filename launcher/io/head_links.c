@@ -153,7 +153,6 @@ static void on_closed(void *ctx, struct link *link, const struct err *why)
 {
     struct head_link *l = ctx;
     struct head_links *hl = l->owner;
-    (void)link;
     list_remove(&l->node);
     hl->nstrangers -= !l->number && !l->is_dropped;
     hl->nlinks--;
@@ -162,7 +161,7 @@ static void on_closed(void *ctx, struct link *link, const struct err *why)
     if (l->number && !l->is_dropped)
         hl->events.on_lost(hl->events.ctx, l->number, keep_loss(hl, why));
     else if (!l->number && why)
-        hl->events.on_stranger(hl->events.ctx, &l->ip, why);
+        hl->events.on_unproven(hl->events.ctx, &l->ip, link_is_named(link), why);
     free(l);
     maybe_finish(hl);
 }

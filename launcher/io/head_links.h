@@ -29,8 +29,10 @@ struct head_links_events {
     void (*on_more)(void *ctx, uint32_t link);
     /* A link that was open has ended without having been dropped. err stays likewise. */
     void (*on_lost)(void *ctx, uint32_t link, const struct err *err);
-    /* One that never proved itself was turned away; why begins with its address. */
-    void (*on_stranger)(void *ctx, const struct peer_ip *ip, const struct err *why);
+    /* One has ended that never proved itself; why begins with its address. is_named: as
+     * strangers_is_one has it. */
+    void (*on_unproven)(void *ctx, const struct peer_ip *ip, bool is_named,
+                        const struct err *why);
 };
 
 /* key is borrowed. nnodes bounds how many that have not yet proved themselves are heard at a

@@ -12,6 +12,7 @@
 #include "launcher/core/ask_record.h"
 #include "launcher/core/host_filter.h"
 #include "launcher/core/hostfile.h"
+#include "launcher/core/open_files.h"
 #include "launcher/io/head_addrs.h"
 #include "rendezvous/netif.h"
 
@@ -216,6 +217,28 @@ void spread_free(struct spread *s)
     link_key_free(s->key);
     link_secret_wipe(s->secret, sizeof s->secret);
     free(s);
+}
+
+/* A host whose number of workers is not known has at least one. */
+static uint64_t count_ranks(const struct host_list *hosts)
+{
+    struct err e;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < hosts->n; i++) {
+        uint32_t n = 1;
+        if (host_workers(hosts, &hosts->hosts[i], 0, &n, NULL, &e) < 0)
+            n = 1;
+        sum += n;
+    }
+    return sum;
+}
+
+int spread_check_files(const struct spread *s, uint64_t limit, struct err *e)
+{
+    const struct open_files files = {.nnodes = spread_nodes(s),
+                                     .nranks = count_ranks(&s->hosts),
+                                     .ncommands = agents_commands(&s->agents)};
+    return open_files_check(&files, limit, e);
 }
 
 uint32_t spread_nodes(const struct spread *s)

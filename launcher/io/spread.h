@@ -32,6 +32,10 @@ struct spread *spread_new(const struct options *opt, const struct engine_found *
                           char *const *args, struct buf *text, struct err *e);
 void spread_free(struct spread *s);
 
+/* Whether muster may open as many files as a job on all of them needs (open_files.h). limit: as
+ * descriptors_limit. 0, or -1 with ERR_USAGE. */
+int spread_check_files(const struct spread *s, uint64_t limit, struct err *e);
+
 uint32_t spread_nodes(const struct spread *s);
 const struct link_key *spread_key(const struct spread *s);
 

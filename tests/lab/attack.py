@@ -7,6 +7,7 @@
     idle N           N connections that stay silent; prints "open N" and holds them until standard input ends
     add KEY          a c10d client that adds 1 to KEY: prints the sum, or "refused"
     record FILE      a relay on a port of its own ("listening PORT") that keeps what the first client sent in FILE
+    desert FILE      sends the opening that FILE begins with, and closes
     replay FILE      sends what FILE holds, the same bytes again; prints "refused" if nothing but an opening came back
 
 Each ends with 0 when the other side behaved as it should: closed what is no peer.
@@ -19,6 +20,7 @@ import sys
 
 PATIENCE_S = 60  # bounds every wait; a good peer closes long before
 MAGIC = b"MSTR"
+AGENT_OPENING = 56  # what an agent says first: magic, versions, the job's tag, nonce
 HEAD_OPENING = 72  # bytes that a head may say to an agent it does not know yet: magic, version, nonce, proof
 
 
@@ -113,6 +115,12 @@ def record(host, port, path):
                 (far if s is near else near).sendall(data)
 
 
+def desert(host, port, path):
+    with open(path, "rb") as f:
+        if len(send_and_see(host, port, f.read(AGENT_OPENING), True)) > HEAD_OPENING:
+            raise SystemExit("an opening was answered with more than one")
+
+
 def replay(host, port, path):
     with open(path, "rb") as f:
         got = send_and_see(host, port, f.read())
@@ -120,7 +128,7 @@ def replay(host, port, path):
 
 
 def main():
-    verbs = {f.__name__: f for f in (garbage, oversized, truncated, idle, add, record, replay)}
+    verbs = {f.__name__: f for f in (garbage, oversized, truncated, idle, add, record, desert, replay)}
     if len(sys.argv) < 4 or sys.argv[1] not in verbs:
         raise SystemExit(__doc__)
     verbs[sys.argv[1]](*sys.argv[2:])

@@ -28,8 +28,8 @@ on() { cat >"on.$1"; } # host, from standard input
 # Who has been called by how many: "head 3", one a line.
 callers() { cut -d ' ' -f 1 calls | sort -V | uniq -c | awk '{ print $2, $1 }'; }
 called_by() { awk -v to="$1" '$2 == to { print $1 }' calls; } # host
-# What is said, but for links that were tried by two addresses at a time.
-quiet() { grep -v -e 'turned away' -e 'waiting for' <<<"$stderr" || true; }
+# What is said, but for notices on a busy machine.
+quiet() { grep -v 'waiting for' <<<"$stderr" || true; }
 
 @test "100 hosts: the head logs in on 32, and those on the others" {
   run_muster run --ssh "$SSH" --hosts 'h[1-100]' -n 1 sh -c 'echo "$RANK"'
@@ -195,4 +195,86 @@ W
   expect_in "$stderr" "--ssh-flat"
   expect_in "$stderr" "path of muster"
   [[ ! -e calls ]]
+}
+
+run_limited() { # -n|-Sn|-Hn limit arguments of muster...
+  bats_require_minimum_version 1.5.0
+  run --separate-stderr bounded bash -c 'ulimit "$1" "$2" && exec "${@:3}"' _ "$1" "$2" "$MUSTER" "${@:3}"
+}
+
+@test "a hard limit of open files below what the job needs is refused before anything starts" {
+  run_limited -n 300 run --ssh "$SSH" --ssh-flat --hosts 'h[1-100]' -n 1 "${MARK[@]}"
+  expect_status 2
+  expect_in "$stderr" "100 nodes with 100 ranks and 100 commands that start them need 648 open files here, and the hard limit is 300"
+  [[ $(wc -l <<<"$stderr") -eq 1 && ! -e calls ]]
+  # of a tree the head runs 32 commands
+  run_limited -n 300 run --ssh "$SSH" --hosts 'h[1-100]:2' "${MARK[@]}"
+  expect_status 2
+  expect_in "$stderr" "100 nodes with 200 ranks and 32 commands that start them need 476 open files"
+  [[ ! -e calls ]]
+  nothing_started
+}
+
+@test "and so is one below what the ranks of a host need, by that host" {
+  cat >w <<W
+#!/bin/sh
+[ "\$STAND_IN_HOST" != h2 ] || ulimit -n 100
+exec "$MUSTER" "\$@"
+W
+  chmod +x w
+  run_muster run --ssh "$SSH" --remote-muster "$PWD/w" --hosts 'h[1-2]:40' "${MARK[@]}"
+  expect_status 2
+  expect_in "$stderr" "h2: 40 ranks on one node need 136 open files there, and the hard limit is 100 (ulimit -Hn)"
+  nothing_started
+  run_limited -n 100 run -n 40 "${MARK[@]}"
+  expect_status 2
+  expect_in "$stderr" "muster: 40 ranks on one node need 136 open files there"
+  nothing_started
+}
+
+@test "the soft limit of open files is raised, and workers get back what it was" {
+  run_limited -Sn 30 run --ssh "$SSH" --hosts 'h[1-12]' -n 1 sh -c 'ulimit -Sn'
+  expect_status 0
+  [[ $(sort -u <<<"$output") == 30 && $(wc -l <<<"$output") -eq 12 ]]
+}
+
+need_own_pids() {
+  ((EUID == 0)) || skip "it takes root to have process ids of one's own"
+  unshare --pid --fork --mount-proc sh -c 'echo 9 >/proc/sys/kernel/ns_last_pid' 2>err \
+    || skip "no process ids can be chosen here: $(<err)"
+}
+
+# An agent leaves the ssh that it has started alone when it cleans up after its workers; but that process only, and
+# not another one that gets its number later.
+@test "what a worker left behind is ended although an ssh had its process id before" {
+  need_own_pids
+  script w <<'W'
+trap : TERM # the stop that follows
+[ "$RANK" != 2 ] || echo "$PPID" >ssh.pid # the stand-in has become the agent of h3
+: >"up.$RANK"
+[ "$RANK" = 0 ] || exec toy polite >/dev/null
+until [ "$(ls up.* | wc -l)" = 6 ]; do sleep 0.05; done
+pid=$(cat ssh.pid)
+kill -KILL "$pid"
+while [ -e "/proc/$pid" ]; do sleep 0.05; done
+until [ "${left-}" = "$pid" ]; do
+  [ -z "${left-}" ] || kill -KILL "$left"
+  echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
+  sleep 600 &
+  left=$!
+done
+echo "$left" >left
+W
+  script all <<'W'
+"$MUSTER" run --ssh "$1" --ssh-tree 2 --hosts 'h[1-6]' --grace 30s -n 1 ./w
+status=$?
+[ ! -e "/proc/$(cat left)" ] || echo "left behind"
+exit $status
+W
+  export MUSTER
+  bats_require_minimum_version 1.5.0
+  run --separate-stderr bounded unshare --pid --fork --mount-proc ./all "$SSH"
+  expect_status 75
+  [[ -e left && -z $output ]]
+  expect_in "$stderr" "h3"
 }

@@ -90,7 +90,7 @@ attack() { # verb arguments...
 until [ -e go ]; do sleep 0.05; done
 W
   member a 0 0 2 -n 1 --secret-file key ./w
-  eventually 20 attack truncated
+  eventually 20 attack garbage
   python3 "$SOURCE/tests/lab/attack.py" record 127.0.0.1 "$PORT" recorded >relay 3>&- &
   local pid=$!
   eventually 20 grep -q listening relay
@@ -100,11 +100,15 @@ W
   run attack replay recorded
   expect_status 0
   [[ $output == refused ]]
+  # who names the job and goes is a node that dials several addresses, or gains as little
+  attack desert recorded
   : >go
   ended b
   expect_status 0
   ended a
   expect_status 0
+  [[ $(grep -c 'could not prove' a.err) -eq 1 ]]
+  expect_not_in "$(<a.err)" "in the handshake"
   eventually 60 has_ended "$pid"
 }
 

@@ -70,9 +70,26 @@ static void long_reasons_are_compared_as_far_as_they_are_kept(void **state)
     strangers_free(s);
 }
 
+static bool is_one(bool is_named, enum err_code code)
+{
+    struct err e;
+    err_set(&e, code, "10.0.0.1:40112: whatever");
+    return strangers_is_one(is_named, &e);
+}
+
+static void a_node_that_lets_go_of_a_connection_is_none(void **state)
+{
+    (void)state;
+    assert_false(is_one(true, ERR_UNAVAILABLE)); /* closed, or silent until the limit */
+    assert_true(is_one(false, ERR_UNAVAILABLE));
+    assert_true(is_one(true, ERR_AUTH)); /* a proof that is wrong */
+    assert_true(is_one(false, ERR_AUTH));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_that_lets_go_of_a_connection_is_none),
         cmocka_unit_test(each_reason_once_an_address),
         cmocka_unit_test(many_addresses_are_only_counted),
         cmocka_unit_test(long_reasons_are_compared_as_far_as_they_are_kept),

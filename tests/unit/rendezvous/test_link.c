@@ -27,7 +27,7 @@ struct seen {
     unsigned opened, closed, tries, drained;
     size_t candidate;
     char peer[64];
-    bool has_why, close_on_open, close_on_frame, is_open_at_open;
+    bool has_why, is_named, close_on_open, close_on_frame, is_open_at_open;
     struct err why, last_try;
     struct buf frames; /* one after the other, each followed by '|' */
     size_t bytes, nframes;
@@ -91,6 +91,7 @@ static void on_closed(void *ctx, struct link *l, const struct err *why)
     s->closed++;
     s->link = NULL;
     s->has_why = why != NULL;
+    s->is_named = link_is_named(l);
     if (why)
         s->why = *why;
 }
@@ -648,6 +649,7 @@ static void raw_bytes_to_the_head(const char *p, size_t n, uint64_t handshake_ms
         shutdown(fd, SHUT_WR);
     UNTIL(&sc, sc.head.closed);
     expect_why(&sc.head, code, text);
+    assert_false(sc.head.is_named);
     hear_end(&sc, fd);
     scene_end(&sc);
 }
@@ -678,6 +680,7 @@ static void silence_before_the_proof(void **state)
     shutdown(fd, SHUT_WR);
     UNTIL(&sc, sc.head.closed);
     expect_why(&sc.head, ERR_UNAVAILABLE, ": closed the connection in the handshake");
+    assert_true(sc.head.is_named);
     hear_end(&sc, fd);
     link_auth_free(a);
     buf_fini(&out);
