@@ -1,8 +1,11 @@
-/* muster explain CODE: what an error code means, from the registry; or a rule of doctor. */
+/* muster explain CODE: what an error code means, from the registry, or all codes with an exit
+ * status; or a rule of doctor. */
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/str.h"
 #include "launcher/cmd/cmd.h"
 #include "launcher/core/doctor_rules.h"
 
@@ -30,8 +33,25 @@ static void print_rules(void)
                rules[i].title);
 }
 
+/* All codes that end with this status; how many there are. */
+static int print_status(const char *word)
+{
+    uint64_t status;
+    int n = 0;
+    if (str_parse_u64(str_from(word), 0, 255, &status) < 0)
+        return 0;
+    for (int code = 1; code < ERR_CODE_COUNT; code++)
+        if (err_exit_status((enum err_code)code) == (int)status) {
+            print_row((enum err_code)code);
+            n++;
+        }
+    return n;
+}
+
 int cmd_explain(char *const *args)
 {
+    if (args[0] && print_status(args[0]) > 0)
+        return 0;
     if (args[0] && args[1]) {
         struct err e;
         err_set(&e, ERR_USAGE, "explain: one word at a time; '%s' is a second one", args[1]);

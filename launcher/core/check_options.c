@@ -13,7 +13,7 @@ enum reader { FOR_CHECK, FOR_WORKER };
 
 /* X(id, name, whose, metavariable or NULL, help) */
 #define CHECK_OPTIONS(X)                                                                       \
-    X(TEST, "test", WORKER, "LIST", "which tests (default: those of muster-worker)")           \
+    X(TEST, "test", WORKER, "LIST", "which tests (default allreduce,pairs)")                   \
     X(SIZES, "sizes", WORKER, "LIST",                                                          \
       "message sizes (default 8,1M,64M,256M,1G; host backend 8,64K,1M,16M)")                   \
     X(MIN, "min", WORKER, "SIZE", "smallest size; with --max and --factor or --step")          \
@@ -313,6 +313,14 @@ static int parse_launch(const char *const *environment, struct check_options *op
     return check_launch(&opt->launch, e);
 }
 
+static bool has_test(const struct check_words *test)
+{
+    for (size_t i = 0; i < test->n; i++)
+        if (strcmp(test->items[i], "--test") == 0 || strncmp(test->items[i], "--test=", 7) == 0)
+            return true;
+    return false;
+}
+
 static bool is_shown(const struct check_words *args)
 {
     for (size_t i = 0; i < args->n; i++)
@@ -338,6 +346,10 @@ int check_options_parse(char *const *args, const char *const *environment,
     if (opt->fail_below > opt->warn_below)
         return err_set(e, ERR_USAGE, "--fail-below %g is above --warn-below %g",
                        opt->fail_below, opt->warn_below);
+    if (!has_test(&opt->test)) {
+        check_words_add(&opt->test, "--test");
+        check_words_add(&opt->test, "allreduce,pairs");
+    }
     if (!is_shown(&opt->args)) { /* the table of check takes the place of the worker's */
         check_words_add(&opt->args, "--show");
         check_words_add(&opt->args, "2");

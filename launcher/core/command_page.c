@@ -182,7 +182,7 @@ static const struct command_page pages[] = {
         {
             .name = "explain",
             .summary = "say what an error code, or a rule of doctor, means",
-            .usage = "explain [CODE|RULE]",
+            .usage = "explain [CODE|STATUS|RULE]",
             .about =
                 "What an error code of muster's means, its exit status and what to do; of a "
                 "rule of `muster doctor` what it looks at, what it leads to and how to mend "

@@ -446,6 +446,12 @@ W
   run_muster explain
   expect_in "$output" "rank.missing      error    a rank is missing"
   expect_in "$output" "PREFLIGHT"
+  run_muster explain 75
+  expect_status 0
+  expect_in "$output" "exit  75"
+  expect_not_in "$output" "exit  69"
+  run_muster explain 3
+  expect_status 2
   run_muster explain gpu.duplicate shm.size
   expect_status 2
   [[ -z $output && ${#stderr_lines[@]} -eq 1 ]]

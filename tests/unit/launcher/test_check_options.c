@@ -49,24 +49,25 @@ static void words_go_where_they_belong(void **state)
 {
     (void)state;
     assert_int_equal(parse(""), 0);
-    assert_string_equal(args(), "--show 2 -- muster-worker");
+    assert_string_equal(args(), "--show 2 -- muster-worker --test allreduce,pairs");
     assert_int_equal(opt.launch.nproc, 0);
     assert_int_equal(parse("-n 4 --sizes 8,1M --gpus=0-3 --json out.json --iters=5 --bisect "
                            "--full -x A=1"),
                      0);
     assert_string_equal(args(), "-n 4 --gpus=0-3 -x A=1 --show 2 -- muster-worker --sizes 8,1M "
-                                "--iters=5 --full");
+                                "--iters=5 --full --test allreduce,pairs");
     assert_int_equal(opt.launch.nproc, 4);
     assert_string_equal(opt.launch.gpus, "0-3");
     assert_string_equal(opt.launch.program[0], "muster-worker");
     assert_string_equal(opt.json, "out.json");
     assert_true(opt.is_bisect);
     assert_int_equal(parse("--worker ./w -vn2 --backend host -- -b 8 -n 20"), 0);
-    assert_string_equal(args(), "-vn2 --show 2 -- ./w --backend host -b 8 -n 20");
+    assert_string_equal(
+        args(), "-vn2 --show 2 -- ./w --backend host -b 8 -n 20 --test allreduce,pairs");
     assert_string_equal(opt.backend, "host");
     assert_int_equal(opt.launch.nproc, 2);
     assert_int_equal(parse("-v -n 2"), 0); /* the worker's own table as well */
-    assert_string_equal(args(), "-v -n 2 -- muster-worker");
+    assert_string_equal(args(), "-v -n 2 -- muster-worker --test allreduce,pairs");
     assert_int_equal(parse("--hosts a:2,b:2 --min_busbw 300 --skip shm.size --skip net.name"),
                      0);
     assert_true(opt.min_busbw == 300);
