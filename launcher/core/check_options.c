@@ -245,7 +245,7 @@ static int parse_own(char *const **args, enum check_option id, struct check_opti
         if (has_value && !equals)
             check_words_add(&opt->test, text);
     }
-    return set_own(opt, id, text, e);
+    return set_own(opt, id, text ? text : "", e);
 }
 
 /* An option of `muster run`, with its value. */
