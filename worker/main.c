@@ -173,7 +173,8 @@ static int fail(int status, const struct err *e)
     return status;
 }
 
-/* For the launcher, which never loads CUDA. A driver may hang: the launcher's end is its end. */
+/* For the launcher, which never loads CUDA. A driver may hang: the launcher's end is its end.
+ */
 static int probe(const struct options *o)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
