@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "launcher/core/check_options.h"
+#include "launcher/core/jobs_options.h"
 #include "launcher/core/options.h"
 #include "launcher/core/store_options.h"
 #include "launcher/core/torchrun_options.h"
@@ -29,6 +30,31 @@ static bool doctor_option(size_t i, struct option_face *out)
 {
     return options_face(OPTIONS_DOCTOR, i, out);
 }
+
+static bool ps_option(size_t i, struct option_face *out)
+{
+    return jobs_options_face(JOBS_PS, i, out);
+}
+
+static bool logs_option(size_t i, struct option_face *out)
+{
+    return jobs_options_face(JOBS_LOGS, i, out);
+}
+
+static bool stack_option(size_t i, struct option_face *out)
+{
+    return jobs_options_face(JOBS_STACK, i, out);
+}
+
+static bool stop_option(size_t i, struct option_face *out)
+{
+    return jobs_options_face(JOBS_STOP, i, out);
+}
+
+#define OF_JOB                                                                                 \
+    "JOB is the id of a running job of yours on this host, or the process id of its muster; "  \
+    "where only one runs it may be left out."
+#define OF_JOB_STATUS "0; 2 if there is no such job, or several that may be meant."
 
 #define OF_RUN_NOTES                                                                           \
     "Each long option but --binding, --module, --json, --only, --skip and --help can also be " \
@@ -131,6 +157,63 @@ static const struct command_page pages[] = {
             .examples = {{"muster doctor --hostfile hosts",
                           "each host looks at itself, then tries the others"},
                          {"muster doctor --strict --json", "in a prolog"}},
+        },
+    [COMMAND_ps] =
+        {
+            .name = "ps",
+            .summary = "the running jobs of this user on this host",
+            .usage = "ps [options]",
+            .about =
+                "The running jobs of this user that were started on this host: id, process id "
+                "of muster, state, nodes, how many of the ranks run, generation (0 before the "
+                "first restart), how long it has been running, program. A job that does not "
+                "answer is 'silent'.",
+            .option = ps_option,
+            .status = "0, also if none runs.",
+            .examples = {{"muster ps", "what runs here"},
+                         {"muster ps --json", "with every rank, for a program to read"}},
+        },
+    [COMMAND_logs] =
+        {
+            .name = "logs",
+            .summary = "what the ranks of a running job have written",
+            .usage = "logs [options] [JOB]",
+            .about =
+                "What the ranks of a running job have written so far, from the files of its "
+                "--log-dir: standard output to standard output, standard error to standard "
+                "error, each line behind the rank. A job without --log-dir keeps no files.",
+            .notes = OF_JOB,
+            .status = OF_JOB_STATUS,
+            .option = logs_option,
+            .examples = {{"muster logs -f --rank 0", "follow rank 0 until the job ends"}},
+        },
+    [COMMAND_stack] =
+        {
+            .name = "stack",
+            .summary = "what every rank of a running job is doing",
+            .usage = "stack [options] [JOB]",
+            .about =
+                "What every rank of a running job is doing, one line each, and where its "
+                "stacks stand in full: as SIGQUIT (Ctrl-\\) to its muster, which shows them "
+                "too. The job goes on.",
+            .notes = OF_JOB,
+            .status = OF_JOB_STATUS,
+            .option = stack_option,
+            .examples = {{"muster stack", "why is it so slow"}},
+        },
+    [COMMAND_stop] =
+        {
+            .name = "stop",
+            .summary = "end a running job",
+            .usage = "stop [options] [JOB]",
+            .about =
+                "Ends a running job, as SIGTERM to its muster does: the workers get SIGTERM "
+                "and the job's --grace to save, then SIGKILL. Does not wait for that.",
+            .notes = OF_JOB,
+            .status = OF_JOB_STATUS,
+            .option = stop_option,
+            .examples = {{"muster stop", "the only job that runs"},
+                         {"muster stop --kill 4a5b", "this one, at once"}},
         },
     [COMMAND_torchrun] =
         {

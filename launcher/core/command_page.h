@@ -16,6 +16,10 @@
     X(gpus)                                                                                    \
     X(plan)                                                                                    \
     X(doctor)                                                                                  \
+    X(ps)                                                                                      \
+    X(logs)                                                                                    \
+    X(stack)                                                                                   \
+    X(stop)                                                                                    \
     X(torchrun)                                                                                \
     X(store)                                                                                   \
     X(notify)                                                                                  \

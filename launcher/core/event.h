@@ -263,6 +263,7 @@ struct event {
         } frame;
         struct {
             int signo;
+            bool is_at_once; /* of one that ends the job: without grace */
         } signal;
         struct {
             uint32_t generation;

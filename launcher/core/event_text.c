@@ -108,6 +108,7 @@ static const struct field event_fields[] = {
     EVENT_FIELD(BOOT, "port", U16, boot.port),
     EVENT_FIELD(FRAME, "node", U32, frame.node),
     EVENT_FIELD(SIGNAL, "signo", SIGNAL, signal.signo),
+    EVENT_FIELD(SIGNAL, "at_once", FLAG, signal.is_at_once),
     EVENT_FIELD(STORE_READY, "generation", U32, store_ready.generation),
     EVENT_FIELD(NODE_LOST, "node", U32, node_lost.node),
     EVENT_FIELD(NODE_LOST, "err", ERR, node_lost.err),

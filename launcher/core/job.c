@@ -407,6 +407,8 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
         return;
     case EV_SIGNAL:
         job_signal_take(j, ev->u.signal.signo, ev->now_ms, out);
+        if (ev->u.signal.is_at_once)
+            job_signal_at_once(j, ev->now_ms, out);
         return;
     case EV_STORE_READY:
         job_join_store_ready(j, ev->u.store_ready.generation, ev->now_ms, out);

@@ -67,3 +67,9 @@ void job_signal_take(struct job *j, int signo, uint64_t now_ms, struct effects *
         on_end_signal(j, signo, now_ms, fx);
     }
 }
+
+void job_signal_at_once(struct job *j, uint64_t now_ms, struct effects *fx)
+{
+    if (j->state == JOB_STOP)
+        job_ending_send_stop(j, fx, SIGTERM, 0, now_ms);
+}

@@ -13,4 +13,8 @@
  * without grace. */
 void job_signal_take(struct job *j, int signo, uint64_t now_ms, struct effects *fx);
 
+/* The user does not want to wait for the grace either: what is being stopped is killed. In
+ * another state nothing. */
+void job_signal_at_once(struct job *j, uint64_t now_ms, struct effects *fx);
+
 #endif

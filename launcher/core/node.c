@@ -72,6 +72,15 @@ const struct node_plan *node_plan(const struct node *n)
     return n->plan;
 }
 
+bool node_rank_facts(const struct node *n, uint32_t local_rank, uint64_t now_ms,
+                     struct rank_facts *out)
+{
+    if (!n->pulse || local_rank >= n->nworkers)
+        return false;
+    pulse_facts(n->pulse, local_rank, now_ms, out);
+    return true;
+}
+
 bool node_is_done(const struct node *n)
 {
     return n->is_leaving && (n->state == NODE_REAPED || n->state == NODE_IDLE);

@@ -42,6 +42,11 @@ uint64_t node_deadline(const struct node *n);
 /* The plan in force; NULL before FX_PREPARE. Valid until the next FRAME_PLAN. */
 const struct node_plan *node_plan(const struct node *n);
 
+/* What is known of a worker of the plan in force, without looking at its process: its steps,
+ * when it was heard last. False before they are started. Texts as pulse_facts. */
+bool node_rank_facts(const struct node *n, uint32_t local_rank, uint64_t now_ms,
+                     struct rank_facts *out);
+
 /* Whether BYE or a lost link has ended it, with no worker left. Either of them while workers
  * run stops these with the grace of the command line, and waits for no reader of the output. */
 bool node_is_done(const struct node *n);

@@ -14,8 +14,10 @@
 #include "launcher/core/note.h"
 #include "launcher/core/report.h"
 #include "launcher/io/admission.h"
+#include "launcher/core/job_control.h"
 #include "launcher/core/strangers.h"
 #include "launcher/core/streams.h"
+#include "launcher/io/control_server.h"
 #include "launcher/io/descriptors.h"
 #include "launcher/io/driver_node.h"
 #include "launcher/io/head_input.h"
@@ -48,6 +50,8 @@ struct driver_head {
     const struct head_net *net; /* NULL: there is no other */
     struct head_links *links;   /* NULL likewise */
     struct admission *admission;
+    struct control_server *control; /* NULL = it could not be had, or nothing will run */
+    uint64_t began_ms;
     struct inbox inbox; /* frames for the local node */
     struct buf words;   /* about the end, for the nodes */
     struct event_queue queue;
@@ -264,10 +268,54 @@ static void on_server_note(void *ctx, const struct server_note *note)
     buf_fini(&words);
 }
 
+/* ---- other commands of this user ---- */
+
+static void on_request(void *ctx, enum control_verb verb)
+{
+    struct event ev;
+    if (job_control_event(verb, &ev))
+        post(ctx, &ev);
+}
+
+static bool must_wait(void *ctx, enum control_verb verb)
+{
+    const struct driver_head *d = ctx;
+    return job_control_must_wait(d->job, verb);
+}
+
+static void answer_request(void *ctx, enum control_verb verb, struct buf *out)
+{
+    const struct driver_head *d = ctx;
+    struct control_facts facts = {
+        .now_ms = now_ms(), .began_ms = d->began_ms, .pid = (uint32_t)getpid()};
+    char *cwd = getcwd(NULL, 0);
+    facts.cwd = cwd;
+    if (d->local) {
+        facts.node = driver_node_machine(d->local);
+        facts.log_dir = driver_node_log_dir(d->local, &facts.layout);
+    }
+    job_control_answer(d->job, verb, &facts, out);
+    free(cwd);
+}
+
+static void open_control(struct driver_head *d)
+{
+    const struct control_events events = {d, on_request, must_wait, answer_request};
+    struct err e;
+    d->began_ms = now_ms();
+    if (d->opt->is_plan)
+        return;
+    d->control = control_server_open(&d->loop, d->opt->job_id, &events, &e);
+    if (!d->control)
+        log_debug("control", "muster ps and the like will not see this job: %s", e.text);
+}
+
 /* ---- effects ---- */
 
 static void all_closed(struct driver_head *d)
 {
+    control_server_close(d->control);
+    d->control = NULL;
     if (d->local)
         driver_node_close(d->local);
     if (d->output)
@@ -431,6 +479,8 @@ static void settle(void *ctx)
     inbox_empty(&d->inbox);
     if (d->links)
         head_links_settle(d->links);
+    if (d->control)
+        control_server_settle(d->control);
     uint64_t deadline = job_deadline(d->job), now = now_ms(),
              shown = d->output ? remote_output_deadline(d->output) : UINT64_MAX,
              failed = d->remotes ? head_remotes_deadline(d->remotes) : UINT64_MAX;
@@ -551,6 +601,7 @@ int driver_head_run(struct job *job, const struct options *opt, const struct fac
     boot.u.boot.addr = net ? net->reach : port_address(d->port);
     boot.u.boot.port = port_number(d->port);
     post(d, &boot);
+    open_control(d);
     if (net && net->spread)
         start_remotes(d, facts, &nofile);
     else

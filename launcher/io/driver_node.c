@@ -221,6 +221,17 @@ bool driver_node_is_done(const struct driver_node *d)
     return node_is_done(d->node);
 }
 
+const struct node *driver_node_machine(const struct driver_node *d)
+{
+    return d->node;
+}
+
+const char *driver_node_log_dir(const struct driver_node *d, enum log_layout *layout)
+{
+    *layout = d->files.layout;
+    return d->files.dir;
+}
+
 const struct node_plan *driver_node_plan(const struct driver_node *d)
 {
     return node_plan(d->node);

@@ -49,6 +49,11 @@ bool driver_node_is_done(const struct driver_node *d);
 const struct node_plan *driver_node_plan(const struct driver_node *d);
 const char *driver_node_program(const struct driver_node *d);
 
+/* The machine, to be read; its files of the generation in force: the folder, NULL without
+ * --log-dir, and its layout. */
+const struct node *driver_node_machine(const struct driver_node *d);
+const char *driver_node_log_dir(const struct driver_node *d, enum log_layout *layout);
+
 /* A SIGCHLD came: some descendant ended. */
 void driver_node_child_signal(struct driver_node *d);
 

@@ -9,6 +9,10 @@ _muster_options() {
     gpus) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --hostfile --hosts --include --exclude --ssh --ssh-arg --remote-muster --join-timeout --json -h --help ' ;;
     plan) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --cpu-bind --mpi --max-restarts --restart-delay --restart-delay-max --min-uptime --no-restart-codes --grace --timeout --heartbeat-timeout --silence-timeout --stack-tool --preempt-signal --prefix --log-dir --log-size -t --tee -r --redirects --only-ranks --show --dedupe --stdin --wrap --wrap-ranks --terminal --report --events --junit --nnodes --node-rank --rdzv-endpoint --hostfile --hosts --include --exclude --engine --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster -x --forward --env-file --chdir --interface --rdzv-id --secret-file --require-secret --store-open --join-timeout --role --scheduler-env --compat --master-port -m --module -v --verbose --json -h --help ' ;;
     doctor) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --nnodes --hostfile --hosts --include --exclude --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster --join-timeout --only --skip --strict --expect-gpus --lookup --evidence -v --verbose --json -h --help ' ;;
+    ps) REPLY='--json -h --help ' ;;
+    logs) REPLY='-f --follow --rank -h --help ' ;;
+    stack) REPLY='-h --help ' ;;
+    stop) REPLY='--kill -h --help ' ;;
     torchrun) REPLY='--nnodes --nproc-per-node --rdzv-backend --rdzv-endpoint --rdzv-id --rdzv-conf --standalone --max-restarts --monitor-interval --start-method --event-log-handler --role -m --module --no-python --run-path --log-dir -r --redirects -t --tee --log-line-prefix-template --local-ranks-filter --duplicate-stdout-filters --duplicate-stderr-filters --node-rank --master-addr --master-port --local-addr --logs-specs --numa-binding --signals-to-handle --shutdown-timeout --virtual-local-rank --print-completion --exit-barrier-timeout -h --help ' ;;
     store) REPLY='--host --port --ready-fd --print-port --store-open -v --verbose -h --help ' ;;
   esac
@@ -261,6 +265,7 @@ _muster_value() {
     doctor:--expect-gpus) REPLY='@any' ;;
     doctor:--lookup) REPLY='@any' ;;
     doctor:--evidence) REPLY='@any' ;;
+    logs:--rank) REPLY='@any' ;;
     torchrun:--nnodes) REPLY='@any' ;;
     torchrun:--nproc-per-node) REPLY='gpu cpu auto' ;;
     torchrun:--rdzv-backend) REPLY='static c10d' ;;
@@ -308,7 +313,7 @@ _muster_words() {
   esac
 }
 
-_muster_commands='run check gpus plan doctor torchrun store notify explain completion version'
+_muster_commands='run check gpus plan doctor ps logs stack stop torchrun store notify explain completion version'
 
 # Completes the value of option $2 of command $1, of which $cur is there.
 _muster_complete_value() {

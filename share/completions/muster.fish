@@ -13,6 +13,14 @@ function __muster_takes
             string split ' ' -- '-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --cpu-bind --mpi --max-restarts --restart-delay --restart-delay-max --min-uptime --no-restart-codes --grace --timeout --heartbeat-timeout --silence-timeout --stack-tool --preempt-signal --prefix --log-dir --log-size -t --tee -r --redirects --only-ranks --show --stdin --wrap --wrap-ranks --terminal --report --events --junit --nnodes --node-rank --rdzv-endpoint --hostfile --hosts --include --exclude --engine --ssh --ssh-arg --ssh-tree --remote-muster -x --forward --env-file --chdir --interface --rdzv-id --secret-file --join-timeout --role --scheduler-env --compat --master-port '
         case doctor
             string split ' ' -- '-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --nnodes --hostfile --hosts --include --exclude --ssh --ssh-arg --ssh-tree --remote-muster --join-timeout --only --skip --expect-gpus --lookup --evidence '
+        case ps
+            string split ' ' -- ''
+        case logs
+            string split ' ' -- '--rank '
+        case stack
+            string split ' ' -- ''
+        case stop
+            string split ' ' -- ''
         case torchrun
             string split ' ' -- '--nnodes --nproc-per-node --rdzv-backend --rdzv-endpoint --rdzv-id --rdzv-conf --max-restarts --monitor-interval --start-method --event-log-handler --role --log-dir -r --redirects -t --tee --log-line-prefix-template --local-ranks-filter --duplicate-stdout-filters --duplicate-stderr-filters --node-rank --master-addr --master-port --local-addr --logs-specs --numa-binding --signals-to-handle --shutdown-timeout --print-completion --exit-barrier-timeout '
         case store
@@ -77,6 +85,14 @@ complete -c muster -c muster-torchrun -n '__muster_is gpus' -f
 complete -c muster -c muster-torchrun -n '__muster_begins' -a plan -d 'what run would do with the same words: nothing is started'
 complete -c muster -c muster-torchrun -n '__muster_begins' -a doctor -d 'what would go wrong on these hosts, and how to mend it'
 complete -c muster -c muster-torchrun -n '__muster_is doctor' -f
+complete -c muster -c muster-torchrun -n '__muster_begins' -a ps -d 'the running jobs of this user on this host'
+complete -c muster -c muster-torchrun -n '__muster_is ps' -f
+complete -c muster -c muster-torchrun -n '__muster_begins' -a logs -d 'what the ranks of a running job have written'
+complete -c muster -c muster-torchrun -n '__muster_is logs' -f
+complete -c muster -c muster-torchrun -n '__muster_begins' -a stack -d 'what every rank of a running job is doing'
+complete -c muster -c muster-torchrun -n '__muster_is stack' -f
+complete -c muster -c muster-torchrun -n '__muster_begins' -a stop -d 'end a running job'
+complete -c muster -c muster-torchrun -n '__muster_is stop' -f
 complete -c muster -c muster-torchrun -n '__muster_begins' -a torchrun -d 'the same as run, with torchrun\'s command line'
 complete -c muster -c muster-torchrun -n '__muster_begins' -a store -d 'a store of its own, for TCPStore clients and torchrun\'s agents'
 complete -c muster -c muster-torchrun -n '__muster_is store' -f
@@ -381,6 +397,14 @@ complete -c muster -c muster-torchrun -n '__muster_is doctor' -l evidence -x -d 
 complete -c muster -c muster-torchrun -n '__muster_is doctor' -s v -l verbose -d 'say what muster does'
 complete -c muster -c muster-torchrun -n '__muster_is doctor' -l json -d 'of muster plan, gpus and doctor'
 complete -c muster -c muster-torchrun -n '__muster_is doctor' -s h -l help -d 'this text'
+complete -c muster -c muster-torchrun -n '__muster_is ps' -l json -d 'as JSON, with every rank'
+complete -c muster -c muster-torchrun -n '__muster_is ps' -s h -l help -d 'this text'
+complete -c muster -c muster-torchrun -n '__muster_is logs' -s f -l follow -d 'go on with what is added, until the job ends'
+complete -c muster -c muster-torchrun -n '__muster_is logs' -l rank -x -d 'of these ranks only, as in 0,4-7'
+complete -c muster -c muster-torchrun -n '__muster_is logs' -s h -l help -d 'this text'
+complete -c muster -c muster-torchrun -n '__muster_is stack' -s h -l help -d 'this text'
+complete -c muster -c muster-torchrun -n '__muster_is stop' -l kill -d 'at once'
+complete -c muster -c muster-torchrun -n '__muster_is stop' -s h -l help -d 'this text'
 complete -c muster -c muster-torchrun -n '__muster_is torchrun' -l nnodes -x -d 'nodes of the job'
 complete -c muster -c muster-torchrun -n '__muster_is torchrun' -l nproc-per-node -x -a 'gpu cpu auto' -d 'workers on each node'
 complete -c muster -c muster-torchrun -n '__muster_is torchrun' -l rdzv-backend -x -a 'static c10d' -d 'static'

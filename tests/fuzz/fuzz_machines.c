@@ -469,6 +469,7 @@ static void signal_head(struct fuzz *f, uint8_t where)
     static const int signals[] = {2, 15, 1, 3, 10, 12, 20, 18, 13};
     struct event ev = {.type = EV_SIGNAL};
     ev.u.signal.signo = signals[where % (sizeof signals / sizeof signals[0])];
+    ev.u.signal.is_at_once = where & 0x80;
     step_head(f, &ev);
 }
 

@@ -36,3 +36,10 @@ struct job *driven_job(const struct options *opt, const char *const *lines)
     effects_fini(&fx);
     return job;
 }
+
+void driven_step(struct job *job, const char *line)
+{
+    struct effects fx = {0};
+    step(job, line, &fx);
+    effects_fini(&fx);
+}

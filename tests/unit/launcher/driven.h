@@ -10,4 +10,7 @@
  * program if one cannot be read or the job is not done. opt is borrowed; free with job_free. */
 struct job *driven_job(const struct options *opt, const char *const *lines);
 
+/* One more event for a job that is on its way. */
+void driven_step(struct job *job, const char *line);
+
 #endif

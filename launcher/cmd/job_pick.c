@@ -1,0 +1,30 @@
+#include "launcher/cmd/job_pick.h"
+
+#include "base/mem.h"
+#include "launcher/cmd/cmd.h"
+#include "launcher/io/control_client.h"
+
+int job_command_begin(enum jobs_command command, enum command_id page, char *const *args,
+                      struct jobs_options *opt)
+{
+    struct err e;
+    if (jobs_options_parse(command, args, opt, &e) < 0)
+        return cmd_fail(&e);
+    return opt->is_help ? cmd_help(page) : -1;
+}
+
+int job_pick(const struct jobs_options *opt, enum control_verb verb, char **path,
+             struct control_status *status, struct err *e)
+{
+    struct job_list list;
+    if (control_find(&list, e) < 0)
+        return -1;
+    const struct job_row *row = job_list_pick(&list, opt->job, e);
+    int rc = row ? control_ask(row->path, verb, status, e) : -1;
+    if (row && rc < 0)
+        err_wrap(e, "job %s (pid %u)", row->status.job_id, (unsigned)row->status.pid);
+    if (rc == 0 && path)
+        *path = mem_strdup(row->path);
+    job_list_fini(&list);
+    return rc;
+}

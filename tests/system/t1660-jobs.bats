@@ -1,0 +1,270 @@
+#!/usr/bin/env bats
+# Other commands speak to running jobs: the control socket, ps, stop, stack, logs.
+
+load helpers
+load launcher
+
+setup() {
+  begin_test
+  export MUSTER_RUNTIME_DIR=$BATS_TEST_TMPDIR/sockets
+  SOCKETS=$MUSTER_RUNTIME_DIR
+}
+
+# A job of its own id whose workers wait: begin_job ID ARGS...
+begin_job() {
+  begin --rdzv-id "$1" -n 2 --gpus none "${@:2}" ./waiter
+}
+waiter() {
+  script waiter <<'W'
+echo "out of $RANK"; echo "err of $RANK" >&2
+trap 'exit 0' TERM
+: >"up.$TORCHELASTIC_RUN_ID.$RANK"
+while :; do sleep 0.05; done
+W
+}
+stop_job() { # id
+  run_muster stop "$1"
+  expect_status 0
+  end_within 20
+  expect_status 143
+}
+is_running() { # id
+  "$MUSTER" ps | grep -q "^$1 .* 2/2 "
+}
+
+@test "without a job ps says so, and the others end with 2" {
+  run_muster ps
+  expect_status 0
+  [[ $output == "no job of yours runs on this host" ]]
+  run_muster ps --json
+  [[ $output == '{"schema": "muster.ps/1", "jobs": []}' ]]
+  local command
+  for command in stop stack logs; do
+    run_muster "$command"
+    expect_status 2
+    [[ $stderr == "muster: no job of yours runs on this host" ]]
+  done
+}
+
+@test "ps shows a job, stop ends it as SIGTERM does, and its socket goes" {
+  waiter
+  begin_job demo
+  eventually 20 is_running demo
+  [[ $(stat -c %a "$SOCKETS") == 700 ]]
+  [[ $(ls "$SOCKETS") == "demo.$PID" ]]
+  run_muster ps
+  expect_in "$output" "demo  $PID "
+  expect_in "$output" " ./waiter"
+  run_muster ps --json
+  python3 - "$output" "$PID" <<'P'
+import json, sys
+job, = json.loads(sys.argv[1])["jobs"]
+assert (job["id"], job["pid"], job["state"]) == ("demo", int(sys.argv[2]), "running"), job
+assert [r["state"] for r in job["ranks"]] == ["running"] * 2 and job["running"] == job["total"] == 2, job
+P
+  eventually 20 have 2 'up.demo.*'
+  stop_job demo
+  expect_in "$stderr" "ended by signal 15 (SIGTERM)"
+  [[ -z $(ls "$SOCKETS") ]]
+  no_leftovers
+}
+
+@test "stop --kill does not wait for a worker that is deaf" {
+  script waiter <<'W'
+trap '' TERM
+: >"up.$RANK"
+while :; do sleep 0.05; done
+W
+  begin_job deaf --grace 1h
+  eventually 20 have 2 'up.*'
+  run_muster stop --kill deaf
+  expect_status 0
+  end_within 20
+  expect_status 143
+  no_leftovers
+}
+
+@test "of several jobs one has to be named, by id or pid" {
+  waiter
+  begin_job one
+  local first=$PID
+  eventually 20 is_running one
+  begin_job two
+  eventually 20 is_running two
+  run_muster stop
+  expect_status 2
+  [[ $stderr == "muster: 2 jobs run; name one by its id or pid: one (pid $first), two (pid $PID)" ]]
+  run_muster stop three
+  expect_status 2
+  expect_in "$stderr" "no job 'three' runs; there is one (pid $first), two (pid $PID)"
+  eventually 20 have 4 'up.*'
+  run_muster stop "$first"
+  expect_status 0
+  wait "$first" || [[ $? == 143 ]]
+  stop_job two
+  no_leftovers
+}
+
+@test "stack says what each rank is doing, and the job goes on" {
+  waiter
+  begin_job demo --log-dir logs
+  eventually 20 have 2 'up.demo.*'
+  run_muster stack
+  expect_status 0
+  expect_in "$output" "rank 0 (host "
+  expect_in "$output" "rank 1 (host "
+  expect_in "$output" "stacks in full: $PWD/logs/demo/0/stacks.txt"
+  is_running demo
+  stop_job demo
+  no_leftovers
+}
+
+@test "logs shows the files of --log-dir, of some ranks, and follows them to the end" {
+  waiter
+  begin_job demo --log-dir logs
+  eventually 20 have 2 'up.demo.*'
+  run_muster logs
+  expect_status 0
+  [[ $output == $'[0] out of 0\n[1] out of 1' ]]
+  [[ $stderr == $'[0] err of 0\n[1] err of 1' ]]
+  run_muster logs --rank 1 demo
+  [[ $output == "[1] out of 1" ]]
+  run_muster logs --rank 0-2
+  expect_status 2
+  [[ $stderr == "muster: --rank: job demo has no rank 2; its ranks are 0 to 1" ]]
+  timeout 60 "$MUSTER" logs -f >followed 2>/dev/null 3>&- &
+  local follower=$!
+  eventually 20 grep -q "out of 1" followed
+  echo "said later" >>logs/demo/0/rank-0.out
+  eventually 20 grep -qx "\[0\] said later" followed
+  stop_job demo
+  wait "$follower"
+  no_leftovers
+}
+
+@test "a job without --log-dir says which option to give" {
+  waiter
+  begin_job demo
+  eventually 20 is_running demo
+  run_muster logs
+  expect_status 2
+  [[ $stderr == "muster: job demo keeps no files of its output; start it with --log-dir DIR" ]]
+  eventually 20 have 2 'up.demo.*'
+  stop_job demo
+  no_leftovers
+}
+
+@test "the socket of a job that was killed is removed, and not taken for a job" {
+  waiter
+  begin_job demo
+  eventually 20 is_running demo
+  kill -KILL "$PID"
+  end_within 20
+  [[ $(ls "$SOCKETS") == "demo.$PID" ]]
+  run_muster ps
+  [[ $output == "no job of yours runs on this host" ]]
+  [[ -z $(ls "$SOCKETS") ]]
+  no_leftovers
+}
+
+@test "a job that does not answer is shown as such" {
+  mkdir -m 700 "$SOCKETS"
+  python3 -c 'import signal, socket, sys
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(flush=True); signal.pause()' \
+    "$SOCKETS/still.77" >listening 3>&- &
+  local server=$!
+  eventually 20 test -s listening
+  run_muster ps
+  expect_status 0
+  expect_in "$output" "still  77   silent"
+  kill "$server"
+  wait "$server" || true
+}
+
+@test "a folder that others may enter is used by nobody, and the job runs all the same" {
+  mkdir -m 755 "$SOCKETS"
+  run_muster ps
+  expect_status 125
+  [[ $stderr == "muster: $SOCKETS has mode 0755, not 0700" ]]
+  run_muster -v -n 1 --gpus none true
+  expect_status 0
+  [[ -z $(ls "$SOCKETS") ]]
+}
+
+@test "jobs are found in XDG_RUNTIME_DIR and in /tmp" {
+  unset MUSTER_RUNTIME_DIR
+  mkdir run
+  waiter
+  XDG_RUNTIME_DIR=$PWD/run begin_job here
+  eventually 20 test -S "run/muster/here.$PID"
+  XDG_RUNTIME_DIR=$PWD/run run_muster stop "$PID"
+  expect_status 0
+  end_within 20
+  expect_status 143
+  XDG_RUNTIME_DIR=$PWD/none begin_job there
+  eventually 20 test -S "/tmp/muster-$EUID/there.$PID"
+  XDG_RUNTIME_DIR=$PWD/run run_muster stop "$PID"
+  expect_status 0
+  end_within 20
+  expect_status 143
+  [[ ! -e /tmp/muster-$EUID/there.$PID ]]
+  no_leftovers
+}
+
+@test "another user's request is not served" {
+  [[ $EUID == 0 ]] || skip "needs root, to become another user"
+  waiter
+  begin_job demo
+  eventually 20 is_running demo
+  chmod 755 "$SOCKETS"
+  chmod 777 "$SOCKETS/demo.$PID"
+  run python3 - "$SOCKETS/demo.$PID" <<'P'
+import os, socket, sys
+os.chdir(os.path.dirname(sys.argv[1]))
+s = socket.socket(socket.AF_UNIX)
+os.setuid(65534)
+s.connect(os.path.basename(sys.argv[1]))
+try:
+    s.sendall(b"muster/1 status\n")
+    print("answer", s.recv(100))
+except OSError:
+    print("answer", b"")
+P
+  [[ $output == "answer b''" ]] || { echo "$output"; false; }
+  chmod 700 "$SOCKETS"
+  is_running demo
+  eventually 20 have 2 'up.demo.*'
+  stop_job demo
+}
+
+@test "what is no request is refused in words, and hurts nobody" {
+  waiter
+  begin_job demo
+  eventually 20 is_running demo
+  run python3 - "$SOCKETS/demo.$PID" <<'P'
+import socket, sys
+def ask(data):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    s.sendall(data)
+    s.settimeout(30)
+    text = b""
+    try:
+        while part := s.recv(1000):
+            text += part
+    except ConnectionResetError:
+        pass
+    return text
+assert ask(b"muster/1 dance\n") == b"muster/1 error this muster does not know the request\nend\n"
+assert ask(b"muster/9 status\n").startswith(b"muster/1 error the other side")
+assert ask(b"x" * 128) == b""
+idle = [socket.socket(socket.AF_UNIX) for _ in range(10)]
+for s in idle:
+    s.connect(sys.argv[1])
+assert ask(b"muster/1 status\nmore\n").endswith(b"end\n")
+P
+  [[ $status == 0 ]] || { echo "$output"; false; }
+  eventually 20 have 2 'up.demo.*'
+  stop_job demo
+  no_leftovers
+}
