@@ -15,6 +15,7 @@ int cmd_agent(char *const *args);
 int cmd_gpus(char *const *args);
 int cmd_doctor(char *const *args);
 int cmd_ps(char *const *args);
+int cmd_top(char *const *args);
 int cmd_logs(char *const *args);
 int cmd_stack(char *const *args);
 int cmd_stop(char *const *args);

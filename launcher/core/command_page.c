@@ -36,6 +36,11 @@ static bool ps_option(size_t i, struct option_face *out)
     return jobs_options_face(JOBS_PS, i, out);
 }
 
+static bool top_option(size_t i, struct option_face *out)
+{
+    return jobs_options_face(JOBS_TOP, i, out);
+}
+
 static bool logs_option(size_t i, struct option_face *out)
 {
     return jobs_options_face(JOBS_LOGS, i, out);
@@ -172,6 +177,23 @@ static const struct command_page pages[] = {
             .status = "0, also if none runs.",
             .examples = {{"muster ps", "what runs here"},
                          {"muster ps --json", "with every rank, for a program to read"}},
+        },
+    [COMMAND_top] =
+        {
+            .name = "top",
+            .summary = "what the ranks of a running job and their GPUs are doing",
+            .usage = "top [options] [JOB]",
+            .about =
+                "What the ranks of a running job and their GPUs are doing, drawn anew every "
+                "second; q ends it. A rank that differs from the rest is marked with * and "
+                "named, by its steps and by the power of its GPU: utilisation does not tell, "
+                "since a GPU that waits for the others is busy too. Steps are those that the "
+                "workers tell (STEP=N). Only of ranks on the node that leads the job.",
+            .notes = OF_JOB,
+            .status = OF_JOB_STATUS,
+            .option = top_option,
+            .examples = {{"muster top", "of the only job that runs"},
+                         {"muster top --json demo", "one look, for a program to read"}},
         },
     [COMMAND_logs] =
         {

@@ -17,6 +17,7 @@
     X(plan)                                                                                    \
     X(doctor)                                                                                  \
     X(ps)                                                                                      \
+    X(top)                                                                                     \
     X(logs)                                                                                    \
     X(stack)                                                                                   \
     X(stop)                                                                                    \

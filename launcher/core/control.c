@@ -133,6 +133,8 @@ void control_status_format(const struct control_status *s, struct buf *out)
              "pid %u\ngeneration %u\nmax_restarts %u\nnodes %u\nuptime_ms %llu\nlayout %s\n",
              (unsigned)s->pid, (unsigned)s->generation, (unsigned)s->max_restarts,
              (unsigned)s->nnodes, (unsigned long long)s->uptime_ms, layouts[s->layout]);
+    if (s->here.is_known)
+        buf_addf(out, "here %llu\n", (unsigned long long)s->here.value);
     add_line("log_dir", s->log_dir, out);
     add_line("log_root", s->log_root, out);
     add_line("stacks", s->stacks, out);
@@ -295,6 +297,10 @@ static bool read_line(struct str line, struct control_status *out, size_t *cap)
         return read_where(rest, out);
     if (str_eq(key, "layout"))
         return read_layout(rest, &out->layout);
+    if (str_eq(key, "here")) {
+        out->here.is_known = true;
+        return str_parse_u64(rest, 0, UINT32_MAX, &out->here.value) == 0;
+    }
     if (str_eq(key, "uptime_ms"))
         return str_parse_u64(rest, 0, UINT64_MAX, &out->uptime_ms) == 0;
     if (read_number(key, rest, out, &ok))

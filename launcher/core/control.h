@@ -70,6 +70,7 @@ struct control_status {
     char *job_id, *program, *state;
     uint32_t pid, generation, max_restarts, nnodes;
     uint64_t uptime_ms;
+    struct maybe_u64 here; /* the node of the head's own process; not known = it is none */
     enum log_layout layout;
     char *log_dir;  /* the files of this generation, of the ranks of the head's own node */
     char *log_root; /* of --log-dir, where the head runs no worker: files are on the nodes */

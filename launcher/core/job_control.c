@@ -64,6 +64,13 @@ static enum rank_state state_of(const struct job_rank *rank)
     return rank->was_stopped ? RANK_STOPPED : RANK_FAILED;
 }
 
+/* The node of this process, if its plan is that of this generation; else NULL. */
+static const struct node_plan *plan_of(const struct job *j, const struct control_facts *facts)
+{
+    const struct node_plan *plan = facts->node ? node_plan(facts->node) : NULL;
+    return plan && plan->order.generation == j->generation ? plan : NULL;
+}
+
 /* What the node of this process knows of one of its ranks. */
 static void look_closer(const struct node *node, uint64_t now_ms, struct control_rank *out)
 {
@@ -82,14 +89,13 @@ static void look_at_rank(const struct job *j, uint32_t i, enum control_verb verb
                          const struct control_facts *facts, struct control_rank *out)
 {
     const struct job_rank *rank = &j->ranks[i];
-    const struct node_plan *plan = facts->node ? node_plan(facts->node) : NULL;
+    const struct node_plan *plan = plan_of(j, facts);
     *out = (struct control_rank){.node = rank->node,
                                  .local_rank = rank->local_rank,
                                  .pid = rank->pid,
                                  .state = state_of(rank),
                                  .host = mem_strdup(rank->host ? rank->host : "-")};
-    if (plan && plan->order.generation == j->generation && plan->order.node_rank == rank->node
-        && rank->local_rank < plan->order.nworkers)
+    if (plan && plan->order.node_rank == rank->node && rank->local_rank < plan->order.nworkers)
         look_closer(facts->node, facts->now_ms, out);
     if (verb == CONTROL_STACK && i < j->survey.nranks)
         out->where = mem_strdup(j->survey.ranks[i].where);
@@ -104,6 +110,7 @@ void job_control_look(const struct job *j, enum control_verb verb,
                       const struct control_facts *facts, struct control_status *out)
 {
     const struct options *opt = j->opt;
+    const struct node_plan *plan = plan_of(j, facts);
     *out = (struct control_status){
         .job_id = mem_strdup(opt->job_id ? opt->job_id : ""),
         .program = program_of(opt),
@@ -120,6 +127,8 @@ void job_control_look(const struct job *j, enum control_verb verb,
         .ranks = mem_alloc(j->nranks, sizeof *out->ranks),
         .nranks = j->nranks,
     };
+    if (plan)
+        out->here = (struct maybe_u64){true, plan->order.node_rank};
     for (uint32_t i = 0; i < j->nranks; i++)
         look_at_rank(j, i, verb, facts, &out->ranks[i]);
 }

@@ -7,11 +7,14 @@
 
 /* X(id, name, letter or 0, metavariable or NULL, commands, help) */
 #define JOBS_OPTIONS(X)                                                                        \
-    X(JSON, "json", 0, NULL, JOBS_PS, "as JSON, with every rank (schema muster.ps/1)")         \
+    X(JSON, "json", 0, NULL, JOBS_PS | JOBS_TOP, "as JSON, with every rank")                   \
+    X(ONCE, "once", 0, NULL, JOBS_TOP,                                                         \
+      "print one look and end, as where there is no terminal")                                 \
     X(KILL, "kill", 0, NULL, JOBS_STOP, "at once: SIGKILL, without the job's --grace")         \
     X(FOLLOW, "follow", 'f', NULL, JOBS_LOGS, "go on with what is added, until the job ends")  \
     X(RANK, "rank", 0, "LIST", JOBS_LOGS, "of these ranks only, as in 0,4-7")                  \
-    X(HELP, "help", 'h', NULL, JOBS_PS | JOBS_STOP | JOBS_STACK | JOBS_LOGS, "this text")
+    X(HELP, "help", 'h', NULL, JOBS_PS | JOBS_STOP | JOBS_STACK | JOBS_LOGS | JOBS_TOP,        \
+      "this text")
 
 enum jobs_option {
 #define X(id, ...) JOBS_OPTION_##id,
@@ -45,6 +48,8 @@ static const char *word_of(enum jobs_command command)
         return "stack";
     case JOBS_LOGS:
         return "logs";
+    case JOBS_TOP:
+        return "top";
     }
     return "";
 }
@@ -54,6 +59,9 @@ static int set(struct jobs_options *opt, enum jobs_option id, const char *text, 
     switch (id) {
     case JOBS_OPTION_JSON:
         opt->is_json = true;
+        return 0;
+    case JOBS_OPTION_ONCE:
+        opt->is_once = true;
         return 0;
     case JOBS_OPTION_KILL:
         opt->is_kill = true;

@@ -2,7 +2,7 @@
  *
  * Owns loading and initialising, and the words for its errors; what is asked of it is
  * probe_nvml's and evidence_gpu's. It does not survive fork(): to be opened, asked and closed
- * in one go, and never between fork and exec.
+ * in one go, and never between fork and exec; only a command that starts nothing keeps it open.
  */
 #ifndef MUSTER_LAUNCHER_IO_NVML_H
 #define MUSTER_LAUNCHER_IO_NVML_H

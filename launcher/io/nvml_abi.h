@@ -76,6 +76,7 @@ static_assert(sizeof(struct nvml_fabric) == 28, "nvmlGpuFabricInfo_t");
 enum { NVML_ECC_UNCORRECTED = 1, NVML_ECC_VOLATILE = 0 };
 enum { NVML_P2P_READ = 0 };
 enum { NVML_LINKS_MAX = 36 }; /* NVML_NVLINK_MAX_LINKS; 18 in older headers */
+enum { NVML_TEMPERATURE_GPU = 0 };
 
 /* X(needed, name, symbol, arguments): a row is a function that returns an nvmlReturn_t. Those
  * not needed may be missing from an old library; then their pointer is NULL. */
@@ -115,6 +116,11 @@ enum { NVML_LINKS_MAX = 36 }; /* NVML_NVLINK_MAX_LINKS; 18 in older headers */
     X(0, link, nvmlDeviceGetNvLinkState, (struct nvml_handle * h, uint32_t link, int *on))     \
     X(0, fabric, nvmlDeviceGetGpuFabricInfo,                                                   \
       (struct nvml_handle * h, struct nvml_fabric * fabric))                                   \
+    X(0, power, nvmlDeviceGetPowerUsage, (struct nvml_handle * h, uint32_t * mw))              \
+    X(0, temperature, nvmlDeviceGetTemperature,                                                \
+      (struct nvml_handle * h, int sensor, uint32_t *celsius))                                 \
+    X(0, clock_events, nvmlDeviceGetCurrentClocksThrottleReasons,                              \
+      (struct nvml_handle * h, unsigned long long *bits))                                      \
     X(0, compute_instance, nvmlDeviceGetComputeInstanceId,                                     \
       (struct nvml_handle * h, uint32_t * id))
 

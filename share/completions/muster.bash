@@ -10,6 +10,7 @@ _muster_options() {
     plan) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --cpu-bind --mpi --max-restarts --restart-delay --restart-delay-max --min-uptime --no-restart-codes --grace --timeout --heartbeat-timeout --silence-timeout --stack-tool --preempt-signal --prefix --log-dir --log-size -t --tee -r --redirects --only-ranks --show --dedupe --stdin --wrap --wrap-ranks --terminal --report --events --junit --nnodes --node-rank --rdzv-endpoint --hostfile --hosts --include --exclude --engine --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster -x --forward --env-file --chdir --interface --rdzv-id --secret-file --require-secret --store-open --join-timeout --role --scheduler-env --compat --master-port -m --module -v --verbose --json -h --help ' ;;
     doctor) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --nnodes --hostfile --hosts --include --exclude --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster --join-timeout --only --skip --strict --expect-gpus --lookup --evidence -v --verbose --json -h --help ' ;;
     ps) REPLY='--json -h --help ' ;;
+    top) REPLY='--json --once -h --help ' ;;
     logs) REPLY='-f --follow --rank -h --help ' ;;
     stack) REPLY='-h --help ' ;;
     stop) REPLY='--kill -h --help ' ;;
@@ -313,7 +314,7 @@ _muster_words() {
   esac
 }
 
-_muster_commands='run check gpus plan doctor ps logs stack stop torchrun store notify explain completion version'
+_muster_commands='run check gpus plan doctor ps top logs stack stop torchrun store notify explain completion version'
 
 # Completes the value of option $2 of command $1, of which $cur is there.
 _muster_complete_value() {

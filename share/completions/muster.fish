@@ -15,6 +15,8 @@ function __muster_takes
             string split ' ' -- '-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --nnodes --hostfile --hosts --include --exclude --ssh --ssh-arg --ssh-tree --remote-muster --join-timeout --only --skip --expect-gpus --lookup --evidence '
         case ps
             string split ' ' -- ''
+        case top
+            string split ' ' -- ''
         case logs
             string split ' ' -- '--rank '
         case stack
@@ -87,6 +89,8 @@ complete -c muster -c muster-torchrun -n '__muster_begins' -a doctor -d 'what wo
 complete -c muster -c muster-torchrun -n '__muster_is doctor' -f
 complete -c muster -c muster-torchrun -n '__muster_begins' -a ps -d 'the running jobs of this user on this host'
 complete -c muster -c muster-torchrun -n '__muster_is ps' -f
+complete -c muster -c muster-torchrun -n '__muster_begins' -a top -d 'what the ranks of a running job and their GPUs are doing'
+complete -c muster -c muster-torchrun -n '__muster_is top' -f
 complete -c muster -c muster-torchrun -n '__muster_begins' -a logs -d 'what the ranks of a running job have written'
 complete -c muster -c muster-torchrun -n '__muster_is logs' -f
 complete -c muster -c muster-torchrun -n '__muster_begins' -a stack -d 'what every rank of a running job is doing'
@@ -399,6 +403,9 @@ complete -c muster -c muster-torchrun -n '__muster_is doctor' -l json -d 'of mus
 complete -c muster -c muster-torchrun -n '__muster_is doctor' -s h -l help -d 'this text'
 complete -c muster -c muster-torchrun -n '__muster_is ps' -l json -d 'as JSON, with every rank'
 complete -c muster -c muster-torchrun -n '__muster_is ps' -s h -l help -d 'this text'
+complete -c muster -c muster-torchrun -n '__muster_is top' -l json -d 'as JSON, with every rank'
+complete -c muster -c muster-torchrun -n '__muster_is top' -l once -d 'print one look and end, as where there is no terminal'
+complete -c muster -c muster-torchrun -n '__muster_is top' -s h -l help -d 'this text'
 complete -c muster -c muster-torchrun -n '__muster_is logs' -s f -l follow -d 'go on with what is added, until the job ends'
 complete -c muster -c muster-torchrun -n '__muster_is logs' -l rank -x -d 'of these ranks only, as in 0,4-7'
 complete -c muster -c muster-torchrun -n '__muster_is logs' -s h -l help -d 'this text'

@@ -7,7 +7,8 @@
  * FAKE_NVML_HEALTH="KEY=VALUE;...": what a healthy machine does not have, by device number:
  * ecc.D (uncorrectable errors), pending.D, failed.D (rows to be remapped), link.D.L=0 (an
  * NVLink that is down), p2p.A.B (status of access, both ways), fabric.D (state), status.D and
- * clique.D of it. */
+ * clique.D of it. Also what a GPU is doing: power.D (mW), temp.D (degrees Celsius), throttle.D
+ * (bits of the reasons); 75000, 30 and, of an idle GPU, 1 where nothing is said. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -340,24 +341,6 @@ FAKE_EXPORT int nvmlDeviceGetUtilizationRates(struct nvml_handle *h, struct nvml
     return rc;
 }
 
-FAKE_EXPORT int nvmlDeviceGetTemperature(struct nvml_handle *h, int sensor, uint32_t *celsius);
-FAKE_EXPORT int nvmlDeviceGetTemperature(struct nvml_handle *h, int sensor, uint32_t *celsius)
-{
-    int rc = enter_device(__func__, h);
-    if (rc == 0)
-        *celsius = 30 + (uint32_t)sensor;
-    return rc;
-}
-
-FAKE_EXPORT int nvmlDeviceGetPowerUsage(struct nvml_handle *h, uint32_t *mw);
-FAKE_EXPORT int nvmlDeviceGetPowerUsage(struct nvml_handle *h, uint32_t *mw)
-{
-    int rc = enter_device(__func__, h);
-    if (rc == 0)
-        *mw = 75000;
-    return rc;
-}
-
 FAKE_EXPORT int nvmlDeviceGetClockInfo(struct nvml_handle *h, int type, uint32_t *mhz);
 FAKE_EXPORT int nvmlDeviceGetClockInfo(struct nvml_handle *h, int type, uint32_t *mhz)
 {
@@ -634,6 +617,39 @@ FAKE_EXPORT int nvmlDeviceGetGpuFabricInfo(struct nvml_handle *h, struct nvml_fa
     };
     fabric->cluster[0] = clique ? 0xab : 0;
     return 0;
+}
+
+/* ---- what it is doing ---- */
+
+FAKE_EXPORT int nvmlDeviceGetPowerUsage(struct nvml_handle *h, uint32_t *mw);
+FAKE_EXPORT int nvmlDeviceGetPowerUsage(struct nvml_handle *h, uint32_t *mw)
+{
+    int rc = enter_device(__func__, h);
+    if (rc == 0)
+        *mw = (uint32_t)health_of("power", h->device, -1, 75000);
+    return rc;
+}
+
+FAKE_EXPORT int nvmlDeviceGetTemperature(struct nvml_handle *h, int sensor, uint32_t *celsius);
+FAKE_EXPORT int nvmlDeviceGetTemperature(struct nvml_handle *h, int sensor, uint32_t *celsius)
+{
+    int rc = enter_device(__func__, h);
+    if (rc == 0 && sensor != NVML_TEMPERATURE_GPU)
+        rc = INVALID_ARGUMENT;
+    if (rc == 0)
+        *celsius = (uint32_t)health_of("temp", h->device, -1, 30);
+    return rc;
+}
+
+FAKE_EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_handle *h,
+                                                          unsigned long long *bits);
+FAKE_EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_handle *h,
+                                                          unsigned long long *bits)
+{
+    int rc = enter_device(__func__, h);
+    if (rc == 0)
+        *bits = (unsigned long long)health_of("throttle", h->device, -1, !device_of(h)->util);
+    return rc;
 }
 
 /* ---- health ---- */

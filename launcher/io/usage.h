@@ -1,0 +1,13 @@
+/* usage.h - what the processes of workers have used, by /proc: each worker is the leader of a
+ * session, and what it starts stays in it.
+ */
+#ifndef MUSTER_LAUNCHER_IO_USAGE_H
+#define MUSTER_LAUNCHER_IO_USAGE_H
+
+#include "launcher/core/top_view.h"
+
+/* Fills one usage for each of sessions[0..n), which are process ids; 0 = none, of which nothing
+ * is known, as of one that has no process. One pass over /proc. */
+void usage_of_sessions(const uint32_t *sessions, size_t n, struct top_usage *out);
+
+#endif

@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# muster top: figures of ranks and GPUs, once and on a terminal. The GPUs are those of a NVML of the tests.
+
+load helpers
+load launcher
+load devices
+
+setup() {
+  begin_test
+  export MUSTER_RUNTIME_DIR=$BATS_TEST_TMPDIR/sockets
+  fake_driver N4
+  [[ -z $SANITIZED ]] || skip "the library of the tests has no sanitizer"
+  script waiter <<'W'
+muster notify STEP=7
+trap 'exit 0' TERM
+: >"up.$RANK"
+while :; do sleep 0.05; done
+W
+  SCREENS=muster-$$-$RANDOM
+}
+teardown() {
+  close_screen
+  end_test
+}
+close_screen() {
+  tmux -L "$SCREENS" kill-server 2>/dev/null || true
+}
+
+begin_job() {
+  begin --rdzv-id demo --gpus 0-3 ./waiter
+  eventually 20 have 4 'up.*'
+  eventually 20 knows_steps
+}
+knows_steps() {
+  [[ $("$MUSTER" ps --json | grep -c '"step": 7') == 4 ]]
+}
+stop_job() {
+  kill -TERM "$PID"
+  end_within 20
+  expect_status 143
+}
+
+# A terminal of this size with muster top on it.
+screen() { # columns rows
+  tmux -L "$SCREENS" -f /dev/null new-session -d -x "$1" -y "$2" "cat; MUSTER_NVML_PATH=$MUSTER_NVML_PATH FAKE_GPU_NODE=$FAKE_GPU_NODE \
+    FAKE_GPU_FILE=$FAKE_GPU_FILE FAKE_NVML_HEALTH='${FAKE_NVML_HEALTH-}' MUSTER_RUNTIME_DIR=$MUSTER_RUNTIME_DIR $MUSTER top demo; echo status \$?; cat" 3>&-
+  keys 'before' Enter
+  eventually 20 shows before
+  keys C-d
+}
+keys() {
+  tmux -L "$SCREENS" send-keys "$@"
+}
+shows() { # words
+  tmux -L "$SCREENS" capture-pane -p | grep -qF -- "$1"
+}
+# No line is left of what was wider or higher before.
+lines_are() { # number
+  [[ $(tmux -L "$SCREENS" capture-pane -p | grep -c .) == "$1" ]]
+}
+
+@test "top --once: what each rank and its GPU do, and who differs" {
+  begin_job
+  FAKE_NVML_HEALTH='power.1=300000;temp.1=71;throttle.1=36' run_muster top --once
+  expect_status 0
+  [[ ${lines[0]} == "job demo  running  4/4 ranks  0 restarts  "*"pid $PID" ]]
+  [[ ${lines[1]} == "rank 1 differs: its GPU draws 300 W, the others about 75 W" ]]
+  expect_in "${lines[2]}" "RANK  STATE"
+  expect_in "$output" "  *1  running  "
+  expect_in "$output" " 300 W "
+  expect_in "$output" " 71 C "
+  expect_in "$output" "power cap, thermal"
+  stop_job
+  no_leftovers
+}
+
+@test "top --json has every figure, by the GPU's UUID" {
+  begin_job
+  FAKE_NVML_HEALTH='power.2=123456' run_muster top --json demo
+  expect_status 0
+  python3 - "$output" "$U2" "$PID" <<'P'
+import json, sys
+job = json.loads(sys.argv[1])
+assert (job["schema"], job["id"], job["pid"]) == ("muster.top/1", "demo", int(sys.argv[3])), job
+assert len(job["ranks"]) == 4 and job["note"] is None
+rank = job["ranks"][2]
+assert (rank["gpu_uuid"], rank["gpu_index"], rank["gpu_power_mw"]) == (sys.argv[2], "2", 123456), rank
+assert rank["state"] == "running" and rank["step"] == 7 and rank["steps_per_s"] == 0, rank
+assert rank["rss_bytes"] > 0 and rank["cpu_percent"] >= 0 and rank["gpu_memory_bytes"] > rank["gpu_memory_used_bytes"] > 0, rank
+P
+  stop_job
+  no_leftovers
+}
+
+@test "without NVML top says so and shows the rest" {
+  begin_job
+  MUSTER_NVML_PATH=/nowhere/libnvidia-ml.so.1 run_muster top --once
+  expect_status 0
+  expect_in "$output" "no GPU figures: NVML: /nowhere/libnvidia-ml.so.1"
+  expect_in "$output" "running"
+  expect_not_in "$output" "POWER"
+  stop_job
+  no_leftovers
+}
+
+@test "on a terminal top draws in place, follows its size, and q gives the terminal back" {
+  begin_job
+  screen 80 24
+  eventually 20 shows "STEP/S"
+  eventually 20 lines_are 6
+  tmux -L "$SCREENS" resize-window -x 120 -y 40
+  eventually 20 shows "UUID"
+  eventually 20 lines_are 6
+  tmux -L "$SCREENS" resize-window -x 40 -y 10
+  eventually 20 shows "RANK  STATE    GPU  UTIL  POWER  STEP/S"
+  eventually 20 lines_are 6
+  tmux -L "$SCREENS" resize-window -x 40 -y 5
+  eventually 20 shows "and 3 more ranks"
+  eventually 20 lines_are 4
+  keys q
+  eventually 20 shows "status 0"
+  shows before
+  close_screen
+  stop_job
+  no_leftovers
+}
+
+@test "a job that ends ends top" {
+  begin_job
+  screen 80 24
+  eventually 20 shows "job demo  running"
+  stop_job
+  eventually 20 shows "the job has ended"
+  eventually 20 shows "status 0"
+  close_screen
+  no_leftovers
+}
