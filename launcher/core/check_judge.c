@@ -7,15 +7,29 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Collectives with known figures of good machines. */
-static bool has_reference(const char *collective)
+/* What a good group reaches of the bandwidth that its links should give. Only all_reduce has
+ * figures from many machines (docs/check.md), so only it can fail; all_gather and
+ * reduce_scatter, measured on two H200, reach 0.69 of it at 256 MiB and 0.86 at 8 GiB, with
+ * nccl-tests just as here. */
+struct reach {
+    double share;
+    bool can_fail;
+};
+
+static struct reach reach_of(const char *collective)
 {
-    static const char *const names[] = {"allreduce",  "all_reduce",    "allgather",
-                                        "all_gather", "reducescatter", "reduce_scatter"};
-    for (size_t i = 0; collective && i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(collective, names[i]) == 0)
-            return true;
-    return false;
+    static const struct {
+        const char *name;
+        struct reach reach;
+    } known[] = {
+        {"allreduce", {1, true}},        {"all_reduce", {1, true}},
+        {"allgather", {0.75, false}},    {"all_gather", {0.75, false}},
+        {"reducescatter", {0.7, false}}, {"reduce_scatter", {0.7, false}},
+    };
+    for (size_t i = 0; collective && i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(collective, known[i].name) == 0)
+            return known[i].reach;
+    return (struct reach){1, false};
 }
 
 static bool is_host(const struct check_result *r)
@@ -40,7 +54,7 @@ static bool is_largest(const struct check_row *row, const struct check_result *r
 
 static enum check_verdict by_ratio(const struct check_row *row, const struct check_limits *l)
 {
-    bool can_fail = l->expected.is_firm && has_reference(row->collective);
+    bool can_fail = l->expected.is_firm && reach_of(row->collective).can_fail;
     if (row->ratio < l->fail_below)
         return can_fail ? CHECK_FAIL : CHECK_WARN;
     return row->ratio < l->warn_below && row->bytes >= CHECK_WARNED_BYTES ? CHECK_WARN
@@ -53,8 +67,8 @@ static void judge_row(struct check_row *row, const struct check_result *r,
     bool is_measured = isfinite(row->busbw) && r->world_size > 1;
     bool is_large = row->bytes >= CHECK_JUDGED_BYTES;
     if (is_measured && is_large && l->expected.gbs > 0 && !is_host(r)) {
-        row->expected = l->expected.gbs;
-        row->ratio = row->busbw / l->expected.gbs;
+        row->expected = l->expected.gbs * reach_of(row->collective).share;
+        row->ratio = row->busbw / row->expected;
     }
     if (row->is_checked && row->wrong)
         row->verdict = CHECK_FAIL;

@@ -27,6 +27,7 @@ bin=$(cd "${bin:-$root/build/release/bin}" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export BENCH_SUMMARY=$scratch/summary
+export MUSTER_GPUS=none # the workers do nothing, and there may be more than GPUs
 : >"$BENCH_SUMMARY"
 
 if [[ ! -x $bin/muster ]]; then

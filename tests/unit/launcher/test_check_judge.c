@@ -66,7 +66,10 @@ static void speed(void **state)
                        growing = {"all_reduce", 256 << 20, 0, 310, false},
                        bad_too = {"all_reduce", 256 << 20, 0, 290, false},
                        small = {"all_reduce", SMALL, 0, 100, false},
-                       other = {"alltoall", BIG, 0, 100, false};
+                       other = {"alltoall", BIG, 0, 100, false},
+                       gathers = {"allgather", BIG, 0, 265, false}, /* as two good H200 */
+                       scatters = {"reduce_scatter", 256 << 20, 0, 237, false},
+                       scatters_badly = {"reduce_scatter", BIG, 0, 150, false};
     struct check_limits loose = firm, absolute = firm;
     loose.expected.is_firm = false;
     absolute.min_busbw = 100;
@@ -79,6 +82,9 @@ static void speed(void **state)
     judged("nccl", 4, &bad_too, &firm, CHECK_FAIL, 11, "too slow: all_reduce of 256M");
     judged("nccl", 4, &small, &firm, CHECK_PASS, 0, "every byte right");
     judged("nccl", 4, &other, &firm, CHECK_WARN, 0, "slower than it should be: alltoall");
+    judged("nccl", 2, &gathers, &firm, CHECK_PASS, 0, "every byte right");
+    judged("nccl", 2, &scatters, &firm, CHECK_PASS, 0, "every byte right");
+    judged("nccl", 2, &scatters_badly, &firm, CHECK_WARN, 0, "reduce_scatter of 1G");
     absolute.min_busbw = 400;
     judged("nccl", 4, &good, &absolute, CHECK_FAIL, 11, "below the 400 demanded");
 }
