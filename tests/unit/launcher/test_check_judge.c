@@ -68,7 +68,7 @@ static void speed(void **state)
                        small = {"all_reduce", SMALL, 0, 100, false},
                        other = {"alltoall", BIG, 0, 100, false},
                        gathers = {"allgather", BIG, 0, 265, false}, /* as two good H200 */
-                       scatters = {"reduce_scatter", 256 << 20, 0, 237, false},
+        scatters = {"reduce_scatter", 256 << 20, 0, 237, false},
                        scatters_badly = {"reduce_scatter", BIG, 0, 150, false};
     struct check_limits loose = firm, absolute = firm;
     loose.expected.is_firm = false;
