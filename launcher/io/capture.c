@@ -74,9 +74,9 @@ int capture(const char *path, char *const *argv, char *const *environment, uint6
         return -1;
     uint64_t end = now_ms() + deadline_ms;
     *is_complete = read_all(fd, end, out) && has_ended(pid, end);
-    close(fd);
     if (!*is_complete)
         kill(pid, SIGKILL);
+    close(fd); /* not before: its end would be SIGPIPE's */
     while (waitpid(pid, status, 0) < 0 && errno == EINTR)
         ;
     return 0;
