@@ -81,6 +81,10 @@ static void summary(const struct finding_list *list, size_t nhosts, bool is_verb
                     struct buf *out)
 {
     struct buf counts;
+    if (nhosts == 0) {
+        buf_adds(out, "no host could be asked: nothing was judged\n");
+        return;
+    }
     size_t notes = finding_list_count(list, FINDING_NOTE);
     size_t unknown = finding_list_count(list, FINDING_UNKNOWN);
     buf_init(&counts, 0);

@@ -470,3 +470,11 @@ W
   expect_in "$stderr" "muster-worker has found wrong data: data is wrong at times (muster explain data.flaky)"
   [[ $(python3 -c 'import json; print(json.load(open("r.json"))["verdict"]["symptom"]["id"])') == data.flaky ]]
 }
+
+@test "where no host answers, nothing was judged, and that is what is said" {
+  printf '#!/bin/sh\necho "ssh: nobody: Permission denied (publickey)." >&2\nexit 255\n' >ssh
+  chmod +x ssh
+  run_muster doctor --ssh "$PWD/ssh" --hosts nobody
+  expect_status 69
+  [[ $output == "no host could be asked: nothing was judged" ]]
+}
