@@ -177,8 +177,8 @@ static void what_a_job_says(void **state)
                                         "1 frame 0 started 0 local_rank=0 pid=100",
                                         "1 frame 0 started 0 local_rank=1 pid=101",
                                         "1 frame 0 started 0 local_rank=2 pid=102",
-                                        "9 frame 0 exited 0 local_rank=2 pid=102 end=exit:0 "
-                                        "gpu=- tail=-"};
+                                        ("9 frame 0 exited 0 local_rank=2 pid=102 end=exit:0 "
+                                         "gpu=- tail=-")};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         driven_step(job, lines[i]);
     job_control_look(job, CONTROL_STATUS, &facts, &s);

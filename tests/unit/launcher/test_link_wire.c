@@ -301,7 +301,7 @@ static void out_of_range(void **state)
         buf_fini(&b);
     }
     struct err none = {ERR_INTERNAL, 0, ""};
-    struct frame frame = {FRAME_REFUSED, 0, {.refused = {&none}}};
+    struct frame frame = {FRAME_REFUSED, 0, {.refused = {.err = &none}}};
     struct buf b;
     encode(&frame, &b);
     expect_taken(&b);
