@@ -95,4 +95,5 @@ muster_lint_tool(cppcheck cppcheck TOOL --quiet -j2 --cppcheck-build-dir=${PROJE
 # DL3008 (pin package versions): a pinned version leaves the archive with the next security update.
 muster_lint_tool(docker hadolint TOOL --ignore DL3008 docker/Dockerfile.cpu docker/Dockerfile.cuda)
 muster_lint(docker-run-lines bash ${PROJECT_SOURCE_DIR}/docker/test_run_lines.sh)
+set_tests_properties(lint/tidy PROPERTIES COST 400 TIMEOUT 2400)
 set_tests_properties(lint/docker-run-lines PROPERTIES COST 300) # the longest one first, beside the others

@@ -280,13 +280,13 @@ static bool has_figures(const struct check_result *r)
     return r->pairs.uni.at || r->pairs.latency.at || r->isolate.without;
 }
 
-void check_judge(struct check_result *r, const struct check_limits *l,
+void check_judge(struct check_result *r, const struct check_limits *limits,
                  const struct check_end *end)
 {
     struct buf text;
     buf_init(&text, 0);
     for (size_t i = 0; i < r->nrows; i++)
-        judge_row(&r->rows[i], r, l);
+        judge_row(&r->rows[i], r, limits);
     note_host(r);
     if (!is_host(r)) { /* whose ranks share cores */
         note_slowest(r);
@@ -304,7 +304,7 @@ void check_judge(struct check_result *r, const struct check_limits *l,
         buf_adds(&text, "nothing was tested between GPUs: one rank has no peer");
         conclude(r, CHECK_NONE, CHECK_STATUS_UNTESTED, &text);
     } else {
-        judge_good_end(r, l, &text);
+        judge_good_end(r, limits, &text);
     }
     if (end->status && !r->status) { /* the worker has a stricter limit */
         buf_reset(&text);

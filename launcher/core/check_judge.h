@@ -32,8 +32,8 @@ struct check_end {
 };
 
 /* Fills expected, ratio and verdict of each row, and of the whole: verdict, status,
- * verdict_text, and notes. all_reduce, all_gather and reduce_scatter can fail; the others can
- * only warn, for want of a reference. */
+ * verdict_text, and notes. Only all_reduce can fail; the others can only warn, for want of
+ * figures of many machines. */
 void check_judge(struct check_result *r, const struct check_limits *limits,
                  const struct check_end *end);
 

@@ -66,12 +66,14 @@ static struct axes measure(const struct check_result *r, size_t first, size_t en
 static void draw_y_axis(const struct axes *a, struct buf *out)
 {
     double step = nice(a->top / 5);
-    for (double v = 0; v <= a->top; v += step)
+    for (int i = 0; i * step <= a->top; i++) {
+        double v = i * step;
         buf_addf(out,
                  "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
                  "<text class=\"end\" x=\"%d\" y=\"%.1f\">%g</text>\n",
                  LEFT, a->canvas->width - RIGHT, y_of(a, v), y_of(a, v), LEFT - 6,
                  y_of(a, v) + 4, v);
+    }
     buf_addf(out, "<text x=\"2\" y=\"%d\">GB/s</text>\n", TOP - 3);
 }
 
@@ -296,12 +298,14 @@ static void draw_rank(const struct check_rank *k, uint64_t zero, double per_ms, 
 static void draw_seconds(double per_ms, double span_ms, int y, struct buf *out)
 {
     double step = nice(span_ms / 4);
-    for (double at = 0; at <= span_ms; at += step)
+    for (int i = 0; i * step <= span_ms; i++) {
+        double at = i * step;
         buf_addf(out,
                  "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%d\"/>"
                  "<text class=\"mid\" x=\"%.1f\" y=\"%d\">%g s</text>\n",
                  LEFT + at * per_ms, LEFT + at * per_ms, y, LEFT + at * per_ms, y + 15,
                  at / 1000);
+    }
 }
 
 void check_svg_timeline(const struct check_result *r, size_t max,

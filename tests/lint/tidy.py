@@ -4,7 +4,8 @@
     tidy.py CLANG_TIDY BUILD_FOLDER
 
 A file that was clean is not looked at again until it, a project header it reaches, its command
-or .clang-tidy changes: BUILD_FOLDER/lint-cache holds one empty file per clean state.
+or .clang-tidy changes: one empty file per clean state is kept in muster/lint-cache of the user's
+cache folder, so that a fresh clone need not look at all of them again.
 """
 import concurrent.futures
 import hashlib
@@ -33,7 +34,7 @@ def reached(name, seen):
 
 def state(entry, name, tool_version):
     digest = hashlib.sha256(tool_version + sources.read(".clang-tidy").encode())
-    digest.update(entry.get("command", "").encode())
+    digest.update(entry.get("command", "").replace(sources.ROOT, ".").encode())
     for path in sorted(reached(name, set())):
         digest.update(path.encode() + b"\0" + sources.read(path).encode())
     return digest.hexdigest()
@@ -62,7 +63,7 @@ def run(tool, entry, name):
 
 def main():
     tool, build = sys.argv[1], sys.argv[2]
-    cache = os.path.join(build, "lint-cache")
+    cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "muster", "lint-cache")
     os.makedirs(cache, exist_ok=True)
     version = subprocess.run([tool, "--version"], capture_output=True, check=True).stdout
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as f:
