@@ -77,6 +77,7 @@ static char *find_cause(const struct findings *f, const struct worker_end *end,
         return core_cause();
     struct oom_count now;
     oom_count_read("", &now);
+    oom_sizes_read("", &now);
     /* A worker that ends by itself may have lost a child; others on this machine lost what is
      * none of our business. */
     if (end->kind != END_SIGNAL || end->code != SIGKILL)

@@ -102,49 +102,47 @@ static bool read_limit_v1(const char *folder, uint64_t *limit)
     return is_read;
 }
 
-static void read_group_v1(const char *root, struct oom_count *c)
+/* Folder of version 1's memory controller; a container has its cgroup mounted as the root. */
+static char *group_folder_v1(const char *root)
 {
-    char text[FILE_BYTES];
-    uint64_t under = 0;
+    uint64_t limit;
     char *folder = group_folder(root, "memory");
-    if (!folder)
-        return;
-    if (!read_limit_v1(folder,
-                       &c->limit)) { /* a container: its cgroup is mounted as the root */
-        free(folder);
-        folder = mem_printf("%s/sys/fs/cgroup/memory", root);
-        read_limit_v1(folder, &c->limit);
-    }
-    char *control = mem_printf("%s/memory.oom_control", folder);
-    char *failcnt = mem_printf("%s/memory.failcnt", folder);
-    char *peak = mem_printf("%s/memory.max_usage_in_bytes", folder);
-    if (read_text(control, text)) {
-        c->has_group = find_number(text, "oom_kill", &c->group);
-        c->is_under_oom = find_number(text, "under_oom", &under) && under;
-    }
-    c->has_failcnt = read_number(failcnt, &c->failcnt);
-    if (!read_number(peak, &c->peak))
-        c->peak = 0;
-    free(peak);
-    free(failcnt);
-    free(control);
+    if (!folder || read_limit_v1(folder, &limit))
+        return folder;
     free(folder);
+    return mem_printf("%s/sys/fs/cgroup/memory", root);
 }
 
-static void read_group(const char *root, struct oom_count *c)
+static bool read_events(const char *root, struct oom_count *c)
 {
     char text[FILE_BYTES];
     char *folder = group_folder(root, NULL);
     if (!folder)
-        return;
+        return false;
     char *events = mem_printf("%s/memory.events", folder);
-    char *peak = mem_printf("%s/memory.peak", folder);
-    c->has_group = read_text(events, text) && find_number(text, "oom_kill", &c->group);
-    c->limit = read_limit(folder, strlen(root) + strlen("/sys/fs"));
-    if (!read_number(peak, &c->peak))
-        c->peak = 0;
-    free(peak);
+    bool is_read = read_text(events, text) && find_number(text, "oom_kill", &c->group);
     free(events);
+    free(folder);
+    return is_read;
+}
+
+/* The number of hits matters where nobody counts who died. */
+static void read_control_v1(const char *root, struct oom_count *c)
+{
+    char text[FILE_BYTES];
+    uint64_t under = 0;
+    char *folder = group_folder_v1(root);
+    if (!folder)
+        return;
+    char *control = mem_printf("%s/memory.oom_control", folder);
+    char *failcnt = mem_printf("%s/memory.failcnt", folder);
+    if (read_text(control, text)) {
+        c->has_group = find_number(text, "oom_kill", &c->group);
+        c->is_under_oom = find_number(text, "under_oom", &under) && under;
+    }
+    c->has_failcnt = !c->has_group && read_number(failcnt, &c->failcnt);
+    free(failcnt);
+    free(control);
     free(folder);
 }
 
@@ -152,12 +150,39 @@ void oom_count_read(const char *root, struct oom_count *c)
 {
     char text[FILE_BYTES];
     *c = (struct oom_count){.limit = UINT64_MAX};
-    read_group(root, c);
+    c->has_group = read_events(root, c);
     if (!c->has_group)
-        read_group_v1(root, c);
+        read_control_v1(root, c);
+    if (c->has_group) /* whatever killer it was, it counted */
+        return;
     char *path = mem_printf("%s/proc/vmstat", root);
     c->has_machine = read_text(path, text) && find_number(text, "oom_kill", &c->machine);
     free(path);
+}
+
+static bool read_peak(const char *folder, const char *name, uint64_t *peak)
+{
+    char *path = mem_printf("%s/%s", folder, name);
+    bool is_read = read_number(path, peak);
+    free(path);
+    return is_read;
+}
+
+void oom_sizes_read(const char *root, struct oom_count *c)
+{
+    char *folder = group_folder(root, NULL), *folder_v1 = NULL;
+    c->limit = UINT64_MAX;
+    c->peak = 0;
+    if (folder)
+        c->limit = read_limit(folder, strlen(root) + strlen("/sys/fs"));
+    if (!(folder && read_peak(folder, "memory.peak", &c->peak))
+        && (folder_v1 = group_folder_v1(root))) {
+        if (c->limit == UINT64_MAX)
+            read_limit_v1(folder_v1, &c->limit);
+        read_peak(folder_v1, "memory.max_usage_in_bytes", &c->peak);
+    }
+    free(folder_v1);
+    free(folder);
 }
 
 static void add_size(struct buf *out, const char *label, uint64_t bytes)

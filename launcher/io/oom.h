@@ -14,15 +14,20 @@ struct oom_count {
     uint64_t limit; /* bytes, the tightest memory.max up to the root, or version 1's
                        memory.limit_in_bytes; UINT64_MAX = none */
     uint64_t peak;  /* bytes; 0 = unknown (version 2 before Linux 5.19) */
-    bool has_failcnt;  /* version 1 only: failcnt and is_under_oom are known */
+    bool has_failcnt;  /* version 1 that does not count kills: failcnt is known */
     bool is_under_oom; /* memory is wanted right now that cannot be had */
     uint64_t failcnt;  /* how often the limit was hit; not each time somebody dies of it */
     bool has_machine;
-    uint64_t machine; /* oom_kill of /proc/vmstat: of the whole machine */
+    uint64_t
+        machine; /* oom_kill of /proc/vmstat: of the whole machine; where group is unknown */
 };
 
-/* root: before /proc and /sys, "" but in tests. Whatever cannot be read is unknown. */
+/* The counters, which every start pays for. root: before /proc and /sys, "" but in tests.
+ * Whatever cannot be read is unknown; so are the limit and the peak. */
 void oom_count_read(const char *root, struct oom_count *c);
+
+/* Adds the limit and the peak, for what is said of a death. */
+void oom_sizes_read(const char *root, struct oom_count *c);
 
 /* "the cgroup's memory limit was hit (oom_kill 3 -> 4, limit 2.0 GiB)", or less where less is
  * known; NULL if no counter has grown. Free with free(). */

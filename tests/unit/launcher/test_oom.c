@@ -51,6 +51,7 @@ static void a_limit_of_a_parent(void **state)
     assert_null(oom_cause(&before, &before));
     shell("printf 'oom_kill 4\\n' >sys/fs/cgroup/a/b/memory.events");
     oom_count_read(root, &after);
+    oom_sizes_read(root, &after);
     char *text = oom_cause(&before, &after);
     assert_string_equal(text,
                         "the cgroup's memory limit was hit (oom_kill 3 -> 4, limit 2.0 GiB)");
@@ -58,6 +59,7 @@ static void a_limit_of_a_parent(void **state)
     shell("echo 104857600 >sys/fs/cgroup/a/b/memory.max; echo 104333312 "
           ">sys/fs/cgroup/a/b/memory.peak");
     oom_count_read(root, &after);
+    oom_sizes_read(root, &after);
     text = oom_cause(&before, &after);
     assert_string_equal(text, "the cgroup's memory limit was hit (oom_kill 3 -> 4, limit 100.0 "
                               "MiB, peak 99.5 MiB)");
@@ -74,14 +76,16 @@ static void version_1_counts_kills(void **state)
           ">memory.oom_control && echo 5 >memory.failcnt && echo 104857600 "
           ">memory.limit_in_bytes && echo 104333312 >memory.max_usage_in_bytes");
     oom_count_read(root, &before);
-    assert_true(before.has_group && before.has_failcnt && !before.is_under_oom);
+    assert_true(before.has_group && !before.has_failcnt && !before.is_under_oom);
     assert_int_equal(before.group, 1);
     shell("cd sys/fs/cgroup/memory/a && echo 900 >memory.failcnt");
     oom_count_read(root, &after);
+    oom_sizes_read(root, &after);
     assert_null(oom_cause(&before, &after)); /* memory was found after all */
     shell("cd sys/fs/cgroup/memory/a && printf 'under_oom 0\\noom_kill 2\\n' "
           ">memory.oom_control");
     oom_count_read(root, &after);
+    oom_sizes_read(root, &after);
     char *text = oom_cause(&before, &after);
     assert_string_equal(text, "the cgroup's memory limit was hit (oom_kill 1 -> 2, limit 100.0 "
                               "MiB, peak 99.5 MiB)");
@@ -104,6 +108,7 @@ static void an_old_version_1_counts_only_hits(void **state)
     shell("cd sys/fs/cgroup/memory && printf 'under_oom 1\\n' >memory.oom_control && echo "
           "1073741824 >memory.limit_in_bytes");
     oom_count_read(root, &after);
+    oom_sizes_read(root, &after);
     char *text = oom_cause(&before, &after);
     assert_string_equal(text, "probably the cgroup's memory limit, which was hit "
                               "(memory.failcnt 5 -> 5, under_oom, limit 1.0 GiB)");
@@ -111,6 +116,7 @@ static void an_old_version_1_counts_only_hits(void **state)
     shell("cd sys/fs/cgroup/memory && printf 'under_oom 0\\n' >memory.oom_control && echo 8 "
           ">memory.failcnt");
     oom_count_read(root, &after);
+    oom_sizes_read(root, &after);
     text = oom_cause(&before, &after);
     assert_string_equal(text, "probably the cgroup's memory limit, which was hit "
                               "(memory.failcnt 5 -> 8, limit 1.0 GiB)");
@@ -139,6 +145,7 @@ static void the_machines_counter_is_second_best(void **state)
     assert_false(before.has_group);
     shell("printf 'oom_kill 9\\n' >proc/vmstat");
     oom_count_read(root, &after);
+    oom_sizes_read(root, &after);
     char *text = oom_cause(&before, &after);
     assert_string_equal(text, "the kernel's out-of-memory killer was at work on this machine "
                               "(oom_kill 7 -> 9 in /proc/vmstat)");
