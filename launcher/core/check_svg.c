@@ -21,13 +21,35 @@ static void begin(const struct check_canvas *c, int height, const char *label, s
 
 struct axes {
     const struct check_canvas *canvas;
-    double first, last, top; /* log2(bytes), log2(bytes), GB/s */
+    double first, last, top; /* octaves; GB/s */
 };
 
-/* 1, 2 or 5 times a power of ten, not below v. */
+static double least_of(double a, double b)
+{
+    return b < a ? b : a;
+}
+
+static double most_of(double a, double b)
+{
+    return b > a ? b : a;
+}
+
+/* Where a size is on an axis on which every doubling is as long: exact at powers of two,
+ * straight between them. Without libm, which every start of muster would pay for. */
+static double octave(uint64_t bytes)
+{
+    int k = 63 - __builtin_clzll(bytes | 1);
+    return k + (bytes ? (double)bytes / (double)(1ull << k) - 1 : 0);
+}
+
+/* 1, 2 or 5 times a power of ten, not below v, which is above zero. */
 static double nice(double v)
 {
-    double unit = pow(10, floor(log10(v)));
+    double unit = 1;
+    while (unit > v)
+        unit /= 10;
+    while (unit * 10 <= v)
+        unit *= 10;
     for (int i = 0; i < 3; i++) {
         static const double steps[] = {1, 2, 5};
         if (v <= 1.0000001 * steps[i] * unit)
@@ -36,9 +58,9 @@ static double nice(double v)
     return 10 * unit;
 }
 
-static double x_of(const struct axes *a, double log2_bytes)
+static double x_of(const struct axes *a, double at)
 {
-    double share = a->last > a->first ? (log2_bytes - a->first) / (a->last - a->first) : 0.5;
+    double share = a->last > a->first ? (at - a->first) / (a->last - a->first) : 0.5;
     return LEFT + share * (a->canvas->width - LEFT - RIGHT);
 }
 
@@ -53,11 +75,11 @@ static struct axes measure(const struct check_result *r, size_t first, size_t en
     struct axes a = {canvas, INFINITY, -INFINITY, 0};
     for (size_t i = first; i < end; i++) {
         const struct check_row *row = &r->rows[i];
-        double x = log2(row->bytes ? (double)row->bytes : 1);
-        a.first = fmin(a.first, x);
-        a.last = fmax(a.last, x);
-        a.top = fmax(a.top, isfinite(row->busbw) ? row->busbw : 0);
-        a.top = fmax(a.top, isfinite(row->expected) ? row->expected : 0);
+        double x = octave(row->bytes);
+        a.first = least_of(a.first, x);
+        a.last = most_of(a.last, x);
+        a.top = most_of(a.top, isfinite(row->busbw) ? row->busbw : 0);
+        a.top = most_of(a.top, isfinite(row->expected) ? row->expected : 0);
     }
     a.top = a.top > 0 ? 1.05 * a.top : 1;
     return a;
@@ -81,10 +103,11 @@ static void draw_y_axis(const struct axes *a, struct buf *out)
 static void draw_x_axis(const struct axes *a, struct buf *out)
 {
     enum { LABEL = 46 };
-    double span = a->last - a->first;
+    int first = (int)a->first, last = (int)a->last;
     int room = (a->canvas->width - LEFT - RIGHT) / LABEL;
-    int step = (int)ceil(span / (room > 1 ? room : 1));
-    for (int k = (int)ceil(a->first); k <= (int)floor(a->last); k += step > 1 ? step : 1) {
+    room = room > 1 ? room : 1;
+    int step = (last - first + room - 1) / room;
+    for (int k = first < a->first ? first + 1 : first; k <= last; k += step > 1 ? step : 1) {
         struct buf size;
         buf_init(&size, 0);
         check_size_format(1ull << (k < 63 ? k : 63), &size);
@@ -106,8 +129,8 @@ static void draw_line(const struct check_result *r, size_t first, size_t end, bo
         const struct check_row *row = &r->rows[i];
         if (row->is_in_place != is_in_place || !isfinite(row->busbw))
             continue;
-        buf_addf(out, "%c%.1f %.1f", separator,
-                 x_of(a, log2(row->bytes ? (double)row->bytes : 1)), y_of(a, row->busbw));
+        buf_addf(out, "%c%.1f %.1f", separator, x_of(a, octave(row->bytes)),
+                 y_of(a, row->busbw));
         separator = 'L';
     }
     buf_adds(out, "\"/>\n");
@@ -115,7 +138,7 @@ static void draw_line(const struct check_result *r, size_t first, size_t end, bo
         const struct check_row *row = &r->rows[i];
         if (row->is_in_place != is_in_place || !isfinite(row->busbw))
             continue;
-        double x = x_of(a, log2(row->bytes ? (double)row->bytes : 1)), y = y_of(a, row->busbw);
+        double x = x_of(a, octave(row->bytes)), y = y_of(a, row->busbw);
         if (is_in_place)
             buf_addf(out,
                      "<rect class=\"dot in\" x=\"%.1f\" y=\"%.1f\" width=\"7\" height=\"7\">",
@@ -218,8 +241,8 @@ void check_svg_matrix(const struct check_matrix *m, char *const *labels, const c
     double least = INFINITY, most = -INFINITY;
     for (size_t i = 0; i < m->n * m->n; i++)
         if (i / m->n != i % m->n && m->at[i] > 0 && isfinite(m->at[i])) {
-            least = fmin(least, m->at[i]);
-            most = fmax(most, m->at[i]);
+            least = least_of(least, m->at[i]);
+            most = most_of(most, m->at[i]);
         }
     const struct check_canvas canvas = {"fixed", (int)(MARGIN + m->n * WIDTH + 2), 0};
     begin(&canvas, (int)((m->n + 1) * HEIGHT + 4), unit, out);
