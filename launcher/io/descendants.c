@@ -53,7 +53,8 @@ static void children_of_thread(pid_t pid, const char *tid, struct pids *out)
     close(fd);
 }
 
-static void children_of(pid_t pid, struct pids *out)
+/* Of all threads but this one; 0 = of all. */
+static void children_but_of(pid_t pid, pid_t thread, struct pids *out)
 {
     char path[32];
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
@@ -61,24 +62,32 @@ static void children_of(pid_t pid, struct pids *out)
     if (!dir)
         return;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-        if (entry->d_name[0] != '.')
+        if (entry->d_name[0] != '.' && atoi(entry->d_name) != thread)
             children_of_thread(pid, entry->d_name, out);
     closedir(dir);
 }
 
-/* Only muster's first thread has children. */
-static void own_children(struct pids *out)
+static void children_of(pid_t pid, struct pids *out)
 {
-    char tid[24];
-    snprintf(tid, sizeof tid, "%d", (int)getpid());
-    children_of_thread(getpid(), tid, out);
+    children_but_of(pid, 0, out);
 }
 
 struct descendants {
     pid_t session;
+    bool has_threads;
     struct pids strangers; /* children that we were started with */
     struct pids kept;      /* of others in this process, who collect them */
 };
+
+/* Those of the first thread come last: whoever is adopted is appended to them. */
+static void own_children(const struct descendants *d, struct pids *out)
+{
+    char tid[24];
+    snprintf(tid, sizeof tid, "%d", (int)getpid());
+    if (d->has_threads)
+        children_but_of(getpid(), getpid(), out);
+    children_of_thread(getpid(), tid, out);
+}
 
 static bool is_among(const struct pids *p, pid_t pid)
 {
@@ -105,8 +114,13 @@ struct descendants *descendants_adopt(void)
     struct descendants *d = mem_alloc(1, sizeof *d);
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* Linux 3.4 or later always can */
     d->session = getsid(0);
-    own_children(&d->strangers);
+    own_children(d, &d->strangers);
     return d;
+}
+
+void descendants_have_threads(struct descendants *d)
+{
+    d->has_threads = true;
 }
 
 void descendants_except(struct descendants *d, pid_t pid)
@@ -165,13 +179,13 @@ static pid_t last_of(const struct pids *p)
 static void collect(const struct descendants *d, struct pids *out)
 {
     struct pids direct = {0};
-    own_children(&direct);
+    own_children(d, &direct);
     for (int pass = 0; pass < LOOKS; pass++) {
         pid_t last = last_of(&direct);
         out->len = 0;
         look(d, &direct, out);
         direct.len = 0;
-        own_children(&direct);
+        own_children(d, &direct);
         if (last_of(&direct) == last)
             break;
     }
@@ -209,7 +223,7 @@ void descendants_collect(struct descendants *d, bool (*is_known)(void *ctx, pid_
                          void *ctx)
 {
     struct pids direct = {0};
-    own_children(&direct);
+    own_children(d, &direct);
     for (size_t i = 0; i < direct.len; i++)
         if (!is_known(ctx, direct.items[i]) && !is_among(&d->kept, direct.items[i])
             && waitpid(direct.items[i], NULL, WNOHANG) == direct.items[i])

@@ -18,6 +18,9 @@ struct descendants;
  * worker is started. */
 struct descendants *descendants_adopt(void);
 
+/* From now on children may also be those of other threads than the first. */
+void descendants_have_threads(struct descendants *d);
+
 /* A child that muster started for itself: it is left alone too, until it has ended. */
 void descendants_except(struct descendants *d, pid_t pid);
 

@@ -316,9 +316,13 @@ static int prepare(struct driver_node *d, enum mpi_mode *mpi, struct err *e)
     if (!d->watches)
         d->host.watches = d->watches = watch_set_new(d->loop, e);
     if (!d->watches
-        || launch_prepare(d->launch, plan, d->watches, job_files_error_dir(&d->files), e) < 0
+        || launch_prepare(d->launch, plan, d->watches, job_files_error_dir(&d->files),
+                          *mpi != MPI_MODE_NONE, e)
+               < 0
         || mpi_host_open(d->mpi, d->loop, d->watches, d->guard, e) < 0)
         return -1;
+    if (launch_threads(d->launch))
+        descendants_have_threads(d->descendants);
     node_watch_prepare(d->watch, d->watches, plan, d->children, d->files.dir);
     launch_set_notify(d->launch, node_watch_address(d->watch));
     return exec_pipe_open(&d->exec_pipe, d->watches, on_exec_failure, d, e);
@@ -356,18 +360,35 @@ static void note_child(struct driver_node *d, uint32_t local_rank, struct child 
     post(d, &ev);
 }
 
-static void apply_spawn(struct driver_node *d, uint32_t local_rank)
+/* Whichever was begun first. */
+static void end_spawn(struct driver_node *d, const struct launch_with *with)
 {
     struct err e;
-    const struct launch_with with = {&d->files, d->mpi, d->guard, &d->host, d->exec_pipe.write};
-    struct child *child = launch_worker(d->launch, &with, local_rank, &e);
+    uint32_t local_rank;
+    struct child *child = launch_end(d->launch, with, &local_rank, &e);
     mpi_host_joined(d->mpi, local_rank);
     if (child)
         note_child(d, local_rank, child);
     else
         post_spawn_failed(d, local_rank, &e);
+}
+
+/* The workers of a generation are started by effects that follow each other: none is on its way
+ * when anything else is done. */
+static void apply_spawn(struct driver_node *d, uint32_t local_rank)
+{
+    struct err e;
+    const struct launch_with with = {&d->files, d->mpi, d->guard, &d->host, d->exec_pipe.write};
+    if (launch_is_full(d->launch))
+        end_spawn(d, &with);
+    if (launch_begin(d->launch, &with, local_rank, &e) < 0) {
+        mpi_host_joined(d->mpi, local_rank);
+        post_spawn_failed(d, local_rank, &e);
+    }
     if (local_rank + 1 != d->nchildren)
         return;
+    while (launch_pending(d->launch))
+        end_spawn(d, &with);
     exec_pipe_all_forked(&d->exec_pipe);
     launch_done(d->launch);
 }

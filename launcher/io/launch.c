@@ -14,26 +14,17 @@
 #include "launcher/core/compat.h"
 #include "launcher/core/streams.h"
 #include "launcher/core/worker_env.h"
+#include "launcher/io/launch_paths.h"
 #include "launcher/io/say.h"
 #include "launcher/io/stdin_fan.h"
 #include "launcher/io/held_ports.h"
+#include "launcher/io/spawn_crew.h"
 #include "launcher/io/terminal.h"
 
-struct launch {
-    const struct options *opt;
-    const struct facts *facts;
-    const struct node_plan *plan; /* of this generation */
-    struct spawn spawn;           /* what all workers have in common */
-    struct worker_env *env;
-    char *program;   /* path of the program */
-    char **wrappers; /* path of what a wrapped worker executes; NULL without --wrap */
-    uint32_t nwrappers;
-    struct held_ports ports; /* of presets of --compat */
-    int dev_null, input;
-    struct stdin_fan *fan;     /* NULL = nobody shares standard input */
-    struct terminal *terminal; /* NULL = no worker owns it */
-    struct child *owner;       /* of the terminal; NULL = none now */
-    struct spawn_refusal said; /* what has been said: once is enough */
+enum {
+    SLOTS = 16,           /* so many workers may be on their way */
+    OWN_DESCRIPTORS = 64, /* about, beside those of workers */
+    WORKER_DESCRIPTORS = 3,
 };
 
 /* What a worker is about to get. */
@@ -42,62 +33,43 @@ struct ends {
     struct log_file *logs[2];
 };
 
-/* ---- what is started ---- */
+/* A worker that is being started. */
+struct slot {
+    uint32_t local_rank;
+    struct spawn_task task;
+    struct ends ends;
+    char **envp; /* its own copy */
+    struct cpu_set cpus;
+    struct spawn_refusal refusal;
+};
 
-/* A script that is missing: the interpreter would say so with a status of its own. */
-static int check_script(const struct launch *l, const struct node_plan *plan, struct err *e)
-{
-    const char *script = l->opt->program[0];
-    if (l->opt->is_module || strcmp(plan->argv[0], script) == 0 || access(script, F_OK) == 0)
-        return 0;
-    return err_set(e, ERR_NOT_FOUND, "%s: no such program", script);
-}
+struct launch {
+    const struct options *opt;
+    const struct facts *facts;
+    const struct node_plan *plan; /* of this generation */
+    struct spawn spawn;           /* what all workers have in common */
+    struct worker_env *env;
+    struct launch_paths paths;
+    struct held_ports ports; /* of presets of --compat */
+    int dev_null, input;
+    struct stdin_fan *fan;     /* NULL = nobody shares standard input */
+    struct terminal *terminal; /* NULL = no worker owns it */
+    struct child *owner;       /* of the terminal; NULL = none now */
+    struct spawn_refusal said; /* what has been said: once is enough */
 
-static void free_wrappers(struct launch *l)
-{
-    for (uint32_t i = 0; i < l->nwrappers; i++)
-        free(l->wrappers[i]);
-    free(l->wrappers);
-    l->wrappers = NULL;
-    l->nwrappers = 0;
-}
-
-/* Before anything starts: who is put before the program, by rank, must be there as well. */
-static int find_wrappers(struct launch *l, const struct node_plan *plan, struct err *e)
-{
-    free_wrappers(l);
-    if (!l->opt->wrap)
-        return 0;
-    l->nwrappers = plan->order.nworkers;
-    l->wrappers = mem_alloc(l->nwrappers, sizeof *l->wrappers);
-    const char *last = NULL;
-    for (uint32_t i = 0; i < l->nwrappers; i++) {
-        if (!plan->workers[i].wrapped)
-            continue;
-        const char *name = plan->workers[i].wrapped[0];
-        if (last && strcmp(name, plan->workers[i - 1].wrapped[0]) == 0)
-            l->wrappers[i] = mem_strdup(last);
-        else
-            l->wrappers[i] = spawn_find(name, l->facts, e);
-        if (!l->wrappers[i])
-            return err_wrap(e, "--wrap");
-        last = i + 1 < l->nwrappers && plan->workers[i + 1].wrapped ? l->wrappers[i] : NULL;
-    }
-    return 0;
-}
+    struct spawn_crew *crew; /* NULL before the first workers */
+    struct slot *slots;      /* a ring of those on their way */
+    uint32_t nslots, first, len;
+};
 
 int launch_find(struct launch *l, const struct node_plan *plan, struct err *e)
 {
-    free(l->program);
-    l->program = spawn_find(plan->argv[0], l->facts, e);
-    if (!l->program || check_script(l, plan, e) < 0)
-        return -1;
-    return find_wrappers(l, plan, e);
+    return launch_paths_find(&l->paths, l->opt, l->facts, plan, e);
 }
 
 const char *launch_program(const struct launch *l)
 {
-    return l->program;
+    return l->paths.program;
 }
 
 /* ---- input and output ---- */
@@ -120,10 +92,24 @@ static int prepare_input(struct launch *l, const struct node_plan *plan,
     return 0;
 }
 
+static void open_slots(struct launch *l, bool is_one_by_one)
+{
+    assert(l->len == 0);
+    uint32_t n = l->plan->order.nworkers;
+    if (!l->crew)
+        l->crew = spawn_crew_new(spawn_crew_size(l->facts->ncpus, n),
+                                 OWN_DESCRIPTORS + WORKER_DESCRIPTORS * n);
+    l->nslots = !is_one_by_one && spawn_crew_threads(l->crew) ? SLOTS : 1;
+    free(l->slots);
+    l->slots = mem_alloc(l->nslots, sizeof *l->slots);
+    l->first = 0;
+}
+
 int launch_prepare(struct launch *l, const struct node_plan *plan, struct watch_set *watches,
-                   const char *error_dir, struct err *e)
+                   const char *error_dir, bool is_one_by_one, struct err *e)
 {
     l->plan = plan;
+    open_slots(l, is_one_by_one);
     worker_env_free(l->env);
     l->env = worker_env_new(l->facts, plan, error_dir);
     held_ports_close(&l->ports);
@@ -237,17 +223,42 @@ static void say_refusal(struct launch *l, uint32_t rank, const struct spawn_refu
     l->said.memory = l->said.memory ? l->said.memory : r->memory;
 }
 
-/* s: what all have in common, with the environment; now also what this one has of its own. */
-static void fill(const struct launch *l, const struct worker_plan *w, const struct ends *ends,
-                 struct spawn *s)
+/* One allocation: what worker_env_build and mpi_host_join return is theirs, and changes. */
+static char **copy_envp(char *const *envp)
 {
-    s->path = w->wrapped ? l->wrappers[w->local_rank] : l->program;
+    size_t n = 0, bytes = 0;
+    for (; envp[n]; n++)
+        bytes += strlen(envp[n]) + 1;
+    char **copy = mem_realloc(NULL, 1, (n + 1) * sizeof *copy + bytes);
+    char *at = (char *)(copy + n + 1);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = at;
+        at = stpcpy(at, envp[i]) + 1;
+    }
+    copy[n] = NULL;
+    return copy;
+}
+
+/* What all have in common, and what this one has of its own. */
+static void fill(const struct launch *l, const struct worker_plan *w, int exec_pipe,
+                 struct slot *slot)
+{
+    struct spawn *s = &slot->task.spawn;
+    int inherited = s->inherited;
+    *s = l->spawn;
+    s->inherited = inherited;
+    s->path = launch_paths_of(&l->paths, w);
     s->argv = node_plan_argv(l->plan, w->local_rank);
-    s->in = ends->in;
-    s->out = ends->out[1];
-    s->err = ends->err[1];
+    s->envp = slot->envp;
+    s->in = slot->ends.in;
+    s->out = slot->ends.out[1];
+    s->err = slot->ends.err[1];
+    s->exec_pipe = exec_pipe;
     s->local_rank = w->local_rank;
     s->mem_node = w->mem_node;
+    s->cpus =
+        w->cpus && cpu_set_parse(str_from(w->cpus), &slot->cpus) == 0 ? &slot->cpus : NULL;
+    s->refusal = &slot->refusal;
     if (w->owns_terminal)
         lend_terminal(l, s);
 }
@@ -273,36 +284,59 @@ static void note_started(struct launch *l, const struct worker_plan *w, struct g
     guard_note_session(guard, w->local_rank, child_pid(child));
 }
 
-struct child *launch_worker(struct launch *l, const struct launch_with *with,
-                            uint32_t local_rank, struct err *e)
+uint32_t launch_pending(const struct launch *l)
+{
+    return l->len;
+}
+
+bool launch_is_full(const struct launch *l)
+{
+    return l->len == l->nslots;
+}
+
+int launch_begin(struct launch *l, const struct launch_with *with, uint32_t local_rank,
+                 struct err *e)
 {
     const struct worker_plan *w = &l->plan->workers[local_rank];
-    struct child_start start = describe(l, with->files, w);
-    struct spawn_refusal refusal = {0, 0};
-    struct cpu_set cpus;
-    struct ends ends;
-    struct spawn s = l->spawn;
     assert(with->exec_pipe >= 0); /* PREPARE comes before SPAWN, REAP after it */
-    s.envp = worker_env_build(l->env, local_rank);
-    s.exec_pipe = with->exec_pipe;
-    s.cpus = w->cpus && cpu_set_parse(str_from(w->cpus), &cpus) == 0 ? &cpus : NULL;
-    s.refusal = &refusal;
-    if (ends_open(l, with->files, w, &ends, e) < 0
-        || mpi_host_join(with->mpi, local_rank, &s.envp, &s.inherited, e) < 0) {
-        ends_close(l, &ends);
+    assert(!launch_is_full(l));
+    struct slot *slot = &l->slots[(l->first + l->len) % l->nslots];
+    *slot = (struct slot){.local_rank = local_rank};
+    char *const *envp = worker_env_build(l->env, local_rank);
+    if (ends_open(l, with->files, w, &slot->ends, e) < 0
+        || mpi_host_join(with->mpi, local_rank, &envp, &slot->task.spawn.inherited, e) < 0) {
+        ends_close(l, &slot->ends);
+        return -1;
+    }
+    slot->envp = copy_envp(envp);
+    fill(l, w, with->exec_pipe, slot);
+    spawn_crew_begin(l->crew, &slot->task);
+    l->len++;
+    return 0;
+}
+
+struct child *launch_end(struct launch *l, const struct launch_with *with, uint32_t *local_rank,
+                         struct err *e)
+{
+    assert(l->len > 0);
+    struct slot *slot = &l->slots[l->first];
+    const struct worker_plan *w = &l->plan->workers[slot->local_rank];
+    struct child_start start = describe(l, with->files, w);
+    *local_rank = slot->local_rank;
+    l->first = (l->first + 1) % l->nslots;
+    l->len--;
+    int rc = spawn_crew_end(l->crew, &slot->task, &start.pid, &start.pidfd, e);
+    free(slot->envp);
+    if (rc < 0) {
+        ends_close(l, &slot->ends);
         return NULL;
     }
-    fill(l, w, &ends, &s);
-    if (spawn_start(&s, &start.pid, &start.pidfd, e) < 0) {
-        ends_close(l, &ends);
-        return NULL;
-    }
-    ends_hand_over(l, &ends, &start);
+    ends_hand_over(l, &slot->ends, &start);
     struct child *child = child_new(with->host, &start, e);
     if (!child)
         return NULL;
     note_started(l, w, with->guard, child);
-    say_refusal(l, w->rank, &refusal);
+    say_refusal(l, w->rank, &slot->refusal);
     return child;
 }
 
@@ -354,6 +388,11 @@ struct launch *launch_new(const struct options *opt, const struct facts *facts,
     return l;
 }
 
+uint32_t launch_threads(const struct launch *l)
+{
+    return l->crew ? spawn_crew_threads(l->crew) : 0;
+}
+
 const struct spawn *launch_spawn(const struct launch *l)
 {
     return &l->spawn;
@@ -376,7 +415,8 @@ void launch_free(struct launch *l)
 {
     held_ports_close(&l->ports);
     worker_env_free(l->env);
-    free(l->program);
-    free_wrappers(l);
+    spawn_crew_free(l->crew);
+    free(l->slots);
+    launch_paths_fini(&l->paths);
     free(l);
 }

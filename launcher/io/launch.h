@@ -43,9 +43,13 @@ int launch_find(struct launch *l, const struct node_plan *plan, struct err *e);
 const char *launch_program(const struct launch *l);
 
 /* A generation begins: its environment and who reads what. plan is borrowed until the next
- * call; error_dir: folder of error.json files, NULL = none. 0, or -1 with ERR_SYSTEM. */
+ * call; error_dir: folder of error.json files, NULL = none; is_one_by_one: a worker is started
+ * when the one before it has been, as an MPI service wants it. 0, or -1 with ERR_SYSTEM. */
 int launch_prepare(struct launch *l, const struct node_plan *plan, struct watch_set *watches,
-                   const char *error_dir, struct err *e);
+                   const char *error_dir, bool is_one_by_one, struct err *e);
+
+/* Threads of muster that workers are children of, beside the first; known once prepared. */
+uint32_t launch_threads(const struct launch *l);
 
 /* Where the workers of this generation say that they are alive; NULL = nowhere. Copied. */
 void launch_set_notify(struct launch *l, const char *address);
@@ -59,10 +63,23 @@ struct launch_with {
     int exec_pipe;           /* write end */
 };
 
-/* Starts one worker of the plan. The child, which is the caller's to reap, or NULL with
- * ERR_SYSTEM: then nothing is left of it. */
-struct child *launch_worker(struct launch *l, const struct launch_with *with,
-                            uint32_t local_rank, struct err *e);
+/* Begins to start one worker of the plan; only while the launch is not full. 0, or -1 with
+ * ERR_SYSTEM: then nothing is left of it. Every other one is to be ended, before anything else
+ * is done to the workers. */
+int launch_begin(struct launch *l, const struct launch_with *with, uint32_t local_rank,
+                 struct err *e);
+
+/* Whether as many workers are on their way as can be. */
+bool launch_is_full(const struct launch *l);
+
+/* How many workers were begun and not ended. */
+uint32_t launch_pending(const struct launch *l);
+
+/* Waits for the worker that was begun first, which is not to be called without one, and says
+ * which it is. The child, which is the caller's to reap, or NULL with ERR_SYSTEM: then nothing
+ * is left of it. with: as at its beginning. */
+struct child *launch_end(struct launch *l, const struct launch_with *with, uint32_t *local_rank,
+                         struct err *e);
 
 /* All workers of the generation were started, or failed: who shares standard input may read. */
 void launch_done(struct launch *l);

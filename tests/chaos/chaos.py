@@ -81,7 +81,8 @@ class Job:
         return found
 
     def children(self):
-        return [int(p) for p in read(f"/proc/{self.process.pid}/task/{self.process.pid}/children").split()]
+        lists = pathlib.Path(f"/proc/{self.process.pid}").glob("task/*/children")  # each thread has its own
+        return [int(p) for path in lists for p in read(path).split()]
 
     def worker(self, rank):
         for pid in self.children():
