@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "launcher/core/line.h"
 
 struct pieces {
@@ -170,6 +171,48 @@ static void a_prefix_before_each_line(void **state)
         }
 }
 
+/* What line_add_prefixed has to do, byte by byte. */
+static void add_slowly(struct buf *out, const char *prefix, bool is_begun, const char *p,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool is_first = !i || p[i - 1] == '\n' || (p[i - 1] == '\r' && p[i] != '\n');
+        if (is_first && (i || !is_begun))
+            buf_adds(out, prefix);
+        buf_addc(out, p[i]);
+    }
+}
+
+/* Lines around the lengths that are copied in one piece, prefixes too, and lines that end where
+ * the bytes end. */
+static void no_length_changes_a_byte(void **state)
+{
+    (void)state;
+    static const char letters[] = "ab\x8a\x0b\x09";
+    unsigned seed = 7;
+    for (unsigned round = 0; round < 4000; round++) {
+        size_t n = (size_t)rand_r(&seed) % 120, width = 1 + (size_t)rand_r(&seed) % 40;
+        char *text = mem_alloc(n + 1, 1), prefix[48] = "";
+        memset(prefix, '#', (size_t)rand_r(&seed) % 20);
+        for (size_t i = 0; i < n; i++)
+            text[i] = (size_t)rand_r(&seed) % width ? letters[(size_t)rand_r(&seed) % 5] : '\n';
+        if (n && round % 5 == 0)
+            text[(size_t)rand_r(&seed) % n] = '\r';
+        char *exact = mem_realloc(NULL, 1, n ? n : 1); /* nothing can be read behind it */
+        memcpy(exact, text, n);
+        struct buf got, want;
+        buf_init(&got, 0);
+        buf_init(&want, 0);
+        line_add_prefixed(&got, str_from(prefix), round % 2, exact, n);
+        add_slowly(&want, prefix, round % 2, exact, n);
+        assert_string_equal(buf_str(&got), buf_str(&want));
+        buf_fini(&got);
+        buf_fini(&want);
+        free(exact);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_long_line_passes_in_parts),
         cmocka_unit_test(no_chunking_changes_a_byte),
         cmocka_unit_test(a_prefix_before_each_line),
+        cmocka_unit_test(no_length_changes_a_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
