@@ -77,6 +77,16 @@ if wants spawn; then
     part "Starting $n processes" "$here/spawn.sh" -n "$n" -r "$(pick 3 $rounds)" -b "$bin"
   done
 fi
+# Where no Slurm runs, one of the tests' own, a daemon of a node that knows of one job step at a time; under the same priority.
+slurm=$root/tests/lab/slurmlab.sh
+if wants spawn && command -v slurmctld >/dev/null && ! timeout 10 sinfo >/dev/null 2>&1 \
+  && "${priority[@]}" "$slurm" "$scratch/slurm" up --nodes 1 --owner $$ >"$scratch/stderr" 2>&1; then
+  for n in $(pick 8 "8 64"); do
+    part "Starting $n processes, beside srun" env BENCH_SUMMARY= "$slurm" "$scratch/slurm" exec "${priority[@]}" \
+      "$here/spawn.sh" -n "$n" -r "$(pick 1 7)" -b "$bin" -o srun
+  done
+  "$slurm" "$scratch/slurm" down
+fi
 if wants output; then
   part "Output" "$here/output.sh" -m "$(pick 4 64)" -r "$(pick 1 5)" -b "$bin" 4 64
 fi

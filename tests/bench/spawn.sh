@@ -3,20 +3,21 @@
 # waits (the floor) and beside each other launcher that is found. Runs are interleaved, so that a busy
 # moment hits all; medians. Prints a table in Markdown.
 #
-#   spawn.sh [-n N] [-r ROUNDS] [-b BIN]     N = 8, ROUNDS = 21, BIN = build/release/bin
+#   spawn.sh [-n N] [-r ROUNDS] [-b BIN] [-o PEER]     N = 8, ROUNDS = 21, BIN = build/release/bin, all peers
 #
 #   TORCHRUN    torchrun to compare with; else that of the environment made by tests/interop/setup_torch.sh
 set -euo pipefail
 
-n=8 rounds=21 bin=
+n=8 rounds=21 bin='' peer=''
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=tests/bench/lib.bash
 . "$root/tests/bench/lib.bash"
-while getopts n:r:b: option; do
+while getopts n:r:b:o: option; do
   case $option in
   n) n=$OPTARG ;;
   r) rounds=$OPTARG ;;
   b) bin=$OPTARG ;;
+  o) peer=$OPTARG ;;
   *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
@@ -24,7 +25,6 @@ bin=${bin:-$root/build/release/bin}
 floor=$bin/spawn_floor
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-
 
 note() { echo "spawn.sh: $*" >&2; }
 
@@ -38,6 +38,7 @@ build_floor() { # a release build without tests does not have it
 declare -A command=()
 order=()
 add() {
+  [[ -z $peer || $1 == "$peer" || $1 == floor || $1 == muster ]] || return 0
   order+=("$1")
   command[$1]="${*:2}"
 }
