@@ -24,9 +24,12 @@ read -r -a mpirun <<<"${MPIRUN:-mpirun --bind-to none}"
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
 
+# One size a run for both: the largest of a run says how far apart the operations of all sizes are in memory.
 a() { # columns: size, then time or busbw, out of place and in place
-  muster run muster-worker --sizes "$sizes" -c 0 -n "$iters" |
-    awk -v r="$1" -v o="$([[ $small ]] && echo 5 || echo 7)" '/^ *[0-9]+ /{print "muster", r, $1, $o, $(o + 4)}'
+  local size
+  for size in ${sizes//,/ }; do
+    muster run muster-worker --sizes "$size" -c 0 -n "$iters"
+  done | awk -v r="$1" -v o="$([[ $small ]] && echo 5 || echo 7)" '/^ *[0-9]+ /{print "muster", r, $1, $o, $(o + 4)}'
 }
 b() {
   local size
