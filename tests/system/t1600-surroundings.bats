@@ -192,5 +192,5 @@ K
 @test "CPUs, memory and files: a worker inherits muster's limits, priority and mask" {
   run bash -c 'umask 027; ulimit -Sc 0; exec nice -n 5 "$MUSTER" -n 1 sh -c "umask; ulimit -Sc; nice"'
   expect_status 0
-  [[ ${lines[0]} == 0027 && ${lines[1]} == 0 && ${lines[2]} == 5 ]]
+  [[ ${lines[0]} == 0027 && ${lines[1]} == 0 && ${lines[2]} == "$(nice -n 5 nice)" ]]
 }
