@@ -1,6 +1,5 @@
 #include "launcher/io/driver_node.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,12 +9,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "launcher/core/note.h"
-#include "launcher/core/streams.h"
 #include "launcher/io/descendants.h"
-#include "launcher/io/exec_pipe.h"
+#include "launcher/io/driver_node_state.h"
 #include "launcher/io/findings.h"
+#include "launcher/io/guard.h"
 #include "launcher/io/launch.h"
+#include "launcher/io/mpi_host.h"
+#include "launcher/io/node_effects.h"
 #include "launcher/io/node_watch.h"
 #include "launcher/io/output_style.h"
 #include "launcher/io/say.h"
@@ -23,43 +23,7 @@
 
 enum { SLAB_BYTES = 64 * 1024 };
 
-struct driver_node {
-    uv_loop_t *loop;
-    const struct options *opt;
-    const struct facts *facts;
-    struct launch *launch;
-    struct link_up up;
-    struct node *node;
-    struct event_queue queue;
-    struct effects effects;
-
-    uv_timer_t timer;
-    struct watch_set *watches;
-    struct exec_pipe exec_pipe;
-    int nhandles;
-    bool is_sweeping, has_orphan_news, has_spawn_failed;
-
-    struct descendants *descendants;
-    struct guard *guard; /* NULL before the first workers, and where there is none */
-    bool was_guard_asked;
-    struct job_files files;
-    struct mpi_host *mpi;
-    int dev_null;
-    struct output *output;
-    struct child_host host;
-    struct child **children;   /* by local rank; NULL = none */
-    struct findings *findings; /* of this generation */
-    struct node_watch *watch;
-    bool is_way_blocked; /* the relay takes no more */
-    bool is_stopping;    /* who ends from here on is a victim */
-    uint32_t nchildren;
-    pid_t *pids; /* of the children, for telling them from orphans */
-    size_t npids;
-    bool is_sorted;
-    struct err err;
-};
-
-static void post(struct driver_node *d, struct event *ev)
+void driver_node_post(struct driver_node *d, struct event *ev)
 {
     ev->now_ms = now_ms();
     event_queue_push(&d->queue, ev);
@@ -68,12 +32,12 @@ static void post(struct driver_node *d, struct event *ev)
 static void post_type(struct driver_node *d, enum event_type type)
 {
     struct event ev = {.type = type};
-    post(d, &ev);
+    driver_node_post(d, &ev);
 }
 
 static void post_watched(void *ctx, struct event *ev)
 {
-    post(ctx, ev);
+    driver_node_post(ctx, ev);
 }
 
 /* ---- what happens: callbacks to events ---- */
@@ -92,7 +56,7 @@ static void on_child_streams_ended(void *ctx, uint32_t local_rank)
 {
     struct event ev = {.type = EV_STREAMS_ENDED};
     ev.u.streams_ended.local_rank = local_rank;
-    post(ctx, &ev);
+    driver_node_post(ctx, &ev);
 }
 
 static void pause_all(struct driver_node *d, bool is_paused)
@@ -163,22 +127,14 @@ static void on_mpi_gather(void *ctx, const struct gather *piece)
 {
     struct event ev = {.type = EV_GATHER};
     ev.u.gather = *piece;
-    post(ctx, &ev);
+    driver_node_post(ctx, &ev);
 }
 
 static void on_mpi_abort(void *ctx, uint32_t local_rank)
 {
     struct event ev = {.type = EV_ABORTED};
     ev.u.aborted.local_rank = local_rank;
-    post(ctx, &ev);
-}
-
-static void on_exec_failure(void *ctx, const struct spawn_failure *failure)
-{
-    struct event ev = {.type = EV_SPAWN_FAILED};
-    ev.u.spawn_failed.local_rank = failure->local_rank;
-    ev.u.spawn_failed.sys = failure->sys;
-    post(ctx, &ev);
+    driver_node_post(ctx, &ev);
 }
 
 static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_end *end,
@@ -200,7 +156,7 @@ static void on_worker_exit(void *ctx, uint32_t local_rank, const struct worker_e
     ev.u.exited.evidence = findings_of(d->findings, local_rank, tail);
     if (mpi)
         ev.u.exited.evidence.cause = mpi;
-    post(d, &ev);
+    driver_node_post(d, &ev);
 }
 
 void driver_node_receive(struct driver_node *d, const struct frame *frame)
@@ -208,12 +164,7 @@ void driver_node_receive(struct driver_node *d, const struct frame *frame)
     struct event ev = {.type = EV_FRAME};
     ev.u.frame.frame = *frame;
     d->is_stopping = d->is_stopping || frame->type == FRAME_STOP;
-    post(d, &ev);
-}
-
-void driver_node_post(struct driver_node *d, struct event *ev)
-{
-    post(d, ev);
+    driver_node_post(d, &ev);
 }
 
 bool driver_node_is_done(const struct driver_node *d)
@@ -257,231 +208,6 @@ void driver_node_release(struct driver_node *d, pid_t pid)
     descendants_release(d->descendants, pid);
 }
 
-/* ---- effects ---- */
-
-static uint32_t count_shown(const struct options *opt, const struct node_plan *plan)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < plan->order.nworkers; i++)
-        n += streams_shown(opt, plan->workers[i].rank, i) != 0;
-    return n;
-}
-
-/* Once, before the first worker. A job without one runs all the same. */
-static void start_guard(struct driver_node *d)
-{
-    struct err e;
-    if (d->was_guard_asked)
-        return;
-    d->was_guard_asked = true;
-    d->guard = guard_start(&e);
-    launch_set_mark(d->launch, guard_mark(d->guard));
-    if (d->files.temp_dir)
-        guard_note_folder(d->guard, d->files.temp_dir);
-    if (d->guard)
-        descendants_except(d->descendants, guard_pid(d->guard));
-    else if (e.code != ERR_OK)
-        log_info("node", "%s: should muster be killed, what workers have started may stay",
-                 e.text);
-}
-
-static int prepare(struct driver_node *d, enum mpi_mode *mpi, struct err *e)
-{
-    const struct node_plan *plan = node_plan(d->node);
-    node_watch_forget(d->watch);
-    if (streams_check(d->opt, plan->order.world_size, e) < 0)
-        return -1;
-    if (!d->opt->is_plan && job_files_prepare(&d->files, d->opt, &plan->order, e) < 0)
-        return -1;
-    if (launch_find(d->launch, plan, e) < 0)
-        return -1;
-    *mpi = mpi_host_choose(d->mpi, launch_program(d->launch));
-    if (d->opt->is_plan) /* nothing will be started, so nothing is made */
-        return 0;
-    start_guard(d);
-    d->has_spawn_failed = false;
-    output_expect(d->output, count_shown(d->opt, plan));
-    free(d->children);
-    d->nchildren = plan->order.nworkers;
-    d->children = mem_alloc(d->nchildren, sizeof(struct child *));
-    findings_free(d->findings);
-    d->findings =
-        findings_new(d->nchildren, facts_getenv(d->facts, "TORCHELASTIC_ERROR_FILE") != NULL,
-                     plan->workers[0].gpu_pci != NULL);
-    d->is_stopping = false;
-    free(d->pids);
-    d->pids = mem_alloc(d->nchildren, sizeof *d->pids);
-    d->npids = 0;
-    exec_pipe_close(&d->exec_pipe); /* of a generation that was prepared and never started */
-    if (!d->watches)
-        d->host.watches = d->watches = watch_set_new(d->loop, e);
-    if (!d->watches
-        || launch_prepare(d->launch, plan, d->watches, job_files_error_dir(&d->files),
-                          *mpi != MPI_MODE_NONE, e)
-               < 0
-        || mpi_host_open(d->mpi, d->loop, d->watches, d->guard, e) < 0)
-        return -1;
-    if (launch_threads(d->launch))
-        descendants_have_threads(d->descendants);
-    node_watch_prepare(d->watch, d->watches, plan, d->children, d->files.dir);
-    launch_set_notify(d->launch, node_watch_address(d->watch));
-    return exec_pipe_open(&d->exec_pipe, d->watches, on_exec_failure, d, e);
-}
-
-static void apply_prepare(struct driver_node *d)
-{
-    struct event ok = {.type = EV_PREPARED}, failed = {.type = EV_PREPARE_FAILED};
-    failed.u.prepare_failed.err = &d->err;
-    post(d, prepare(d, &ok.u.prepared.mpi, &d->err) == 0 ? &ok : &failed);
-}
-
-static void post_spawn_failed(struct driver_node *d, uint32_t local_rank, const struct err *e)
-{
-    if (!d->has_spawn_failed) /* more workers of one generation fail for the same reason */
-        log_error("spawn", "%s", e->text);
-    d->has_spawn_failed = true;
-    struct event ev = {.type = EV_SPAWN_FAILED};
-    ev.u.spawn_failed.local_rank = local_rank;
-    ev.u.spawn_failed.sys = e->sys ? e->sys : EIO;
-    post(d, &ev);
-}
-
-static void note_child(struct driver_node *d, uint32_t local_rank, struct child *child)
-{
-    const char *cpus = node_plan(d->node)->workers[local_rank].cpus;
-    d->children[local_rank] = child;
-    d->pids[d->npids++] = child_pid(child);
-    d->is_sorted = false;
-    log_debug("spawn", "local rank %u is pid %d%s%s", local_rank, (int)child_pid(child),
-              cpus ? ", on CPUs " : "", cpus ? cpus : "");
-    struct event ev = {.type = EV_SPAWNED};
-    ev.u.spawned.local_rank = local_rank;
-    ev.u.spawned.pid = (uint32_t)child_pid(child);
-    post(d, &ev);
-}
-
-/* Whichever was begun first. */
-static void end_spawn(struct driver_node *d, const struct launch_with *with)
-{
-    struct err e;
-    uint32_t local_rank;
-    struct child *child = launch_end(d->launch, with, &local_rank, &e);
-    mpi_host_joined(d->mpi, local_rank);
-    if (child)
-        note_child(d, local_rank, child);
-    else
-        post_spawn_failed(d, local_rank, &e);
-}
-
-/* The workers of a generation are started by effects that follow each other: none is on its way
- * when anything else is done. */
-static void apply_spawn(struct driver_node *d, uint32_t local_rank)
-{
-    struct err e;
-    const struct launch_with with = {&d->files, d->mpi, d->guard, &d->host, d->exec_pipe.write};
-    if (launch_is_full(d->launch))
-        end_spawn(d, &with);
-    if (launch_begin(d->launch, &with, local_rank, &e) < 0) {
-        mpi_host_joined(d->mpi, local_rank);
-        post_spawn_failed(d, local_rank, &e);
-    }
-    if (local_rank + 1 != d->nchildren)
-        return;
-    while (launch_pending(d->launch))
-        end_spawn(d, &with);
-    exec_pipe_all_forked(&d->exec_pipe);
-    launch_done(d->launch);
-}
-
-static void post_swept(struct driver_node *d, uint32_t left)
-{
-    struct event ev = {.type = EV_SWEPT};
-    ev.u.swept.left = left;
-    post(d, &ev);
-}
-
-static void apply_reap(struct driver_node *d)
-{
-    d->is_sweeping = false;
-    for (uint32_t i = 0; i < d->nchildren; i++) {
-        guard_note_session(d->guard, i, 0);
-        if (d->children[i])
-            child_reap(d->children[i]);
-        d->children[i] = NULL;
-    }
-    d->npids = 0;
-    launch_reaped(d->launch);
-    mpi_host_end(d->mpi);
-    exec_pipe_close(&d->exec_pipe);
-}
-
-/* Who goes on gets the terminal before it looks for it. */
-static void apply_kill(struct driver_node *d, struct child *child, int signo)
-{
-    if (!child)
-        return;
-    if (signo == SIGCONT)
-        launch_continue(d->launch, child);
-    child_kill(child, signo);
-}
-
-static void apply(struct driver_node *d, const struct effect *fx)
-{
-    switch (fx->type) {
-    case FX_SEND:
-        d->up.send(d->up.ctx, &fx->u.send.frame);
-        return;
-    case FX_NOTE:
-        say_note("node", &fx->u.note);
-        return;
-    case FX_PREPARE:
-        apply_prepare(d);
-        return;
-    case FX_SPAWN:
-        apply_spawn(d, fx->u.spawn.local_rank);
-        return;
-    case FX_KILL:
-        apply_kill(d, d->children[fx->u.kill.local_rank], fx->u.kill.signo);
-        return;
-    case FX_SWEEP:
-        d->is_sweeping = true;
-        post_swept(d, descendants_signal(d->descendants, fx->u.sweep.signo));
-        return;
-    case FX_CLOSE_STREAMS:
-        if (d->children[fx->u.spawn.local_rank])
-            child_close_streams(d->children[fx->u.spawn.local_rank]);
-        return;
-    case FX_REAP:
-        apply_reap(d);
-        return;
-    case FX_DROP_OUTPUT:
-        output_drop(d->output);
-        return;
-    case FX_LOOK:
-        node_watch_look(d->watch);
-        return;
-    case FX_STACKS:
-        node_watch_stacks(d->watch, fx->u.stacks.may_abort);
-        return;
-    case FX_WORLD:
-        mpi_host_begin(d->mpi, node_plan(d->node), fx->u.world.layout);
-        return;
-    case FX_WANTED:
-        mpi_host_wanted(d->mpi, &fx->u.wanted);
-        return;
-    case FX_GATHERED:
-        mpi_host_gathered(d->mpi, &fx->u.gathered);
-        return;
-    case FX_STORE_GATE:
-    case FX_STORE_RESET:
-    case FX_SUSPEND:
-    case FX_DROP_NODE:
-    case FX_DONE:
-    case EFFECT_TYPE_COUNT:
-        return; /* the head's */
-    }
-}
-
 /* ---- the pump ---- */
 
 static int compare_pids(const void *a, const void *b)
@@ -506,7 +232,7 @@ static void look_after_orphans(struct driver_node *d)
     d->is_sorted = true;
     descendants_collect(d->descendants, is_worker, d);
     if (d->is_sweeping)
-        post_swept(d, descendants_signal(d->descendants, 0));
+        node_effects_swept(d, descendants_signal(d->descendants, 0));
 }
 
 static bool step(void *ctx)
@@ -521,7 +247,7 @@ static bool step(void *ctx)
     effects_clear(&d->effects);
     node_step(d->node, &ev, &d->effects);
     for (size_t i = 0; i < d->effects.len; i++)
-        apply(d, &d->effects.items[i]);
+        node_effects_apply(d, &d->effects.items[i]);
     return true;
 }
 

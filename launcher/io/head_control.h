@@ -1,0 +1,16 @@
+/* head_control.h - the job's control socket, seen from the head: what other commands of this
+ * user ask becomes an event of the job or is answered from its state.
+ *
+ * A part of the head's driver, on the state of driver_head_state.h. Carries between
+ * control_server.h (the socket) and job_control.h (the meaning).
+ */
+#ifndef MUSTER_LAUNCHER_IO_HEAD_CONTROL_H
+#define MUSTER_LAUNCHER_IO_HEAD_CONTROL_H
+
+#include "launcher/io/driver_head_state.h"
+
+/* Opens d->control, which stays NULL where nothing will run, and where it cannot be had (a
+ * debug line). */
+void head_control_open(struct driver_head *d);
+
+#endif
