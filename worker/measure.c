@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "worker/size_text.h"
 #include "worker/sweep.h"
 
 enum { SEED = 20240229 };
@@ -38,7 +39,7 @@ const char *measure_describe(const struct measure *m, char text[96])
                  collective_receives(op->collective, &other) ? "from" : "to", op->root);
     bool reduces = collective_reduces(op->collective);
     snprintf(text, 96, "%s of %s %s%s%s%s", collective_title(op->collective),
-             options_format_size(bytes, size), type_name(op->type), reduces ? " " : "",
+             size_format(bytes, size), type_name(op->type), reduces ? " " : "",
              reduces ? op_name(op->op) : "", root);
     return text;
 }

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "worker/collective.h"
 #include "worker/pattern.h"
+#include "worker/size_text.h"
 
 /* X(name, long, letter, metavariable, help); metavariable "" = a flag. */
 #define OPTION_TABLE(X)                                                                        \
@@ -64,56 +65,6 @@ static const struct {
 };
 static_assert(sizeof table / sizeof table[0] == OPTION_COUNT, "one row an option");
 
-static const char *const phase_names[] = {
-#define X(name, seconds, per_1000, when) [PHASE_##name] = #name,
-    PHASE_TABLE(X)
-#undef X
-};
-
-const char *phase_name(enum phase phase)
-{
-    return phase_names[phase];
-}
-
-static int find_phase(struct str s)
-{
-    for (int i = 0; i < PHASE_COUNT; i++)
-        if (str_eq(s, phase_names[i]))
-            return i;
-    return -1;
-}
-
-int options_parse_size(const char *text, uint64_t *bytes)
-{
-    struct str s = str_from(text);
-    unsigned shift = 0;
-    if (s.n > 1 && (s.p[s.n - 1] == 'B' || s.p[s.n - 1] == 'b'))
-        s.n--;
-    static const char units[] = "kKmMgGtT";
-    const char *unit = s.n > 1 ? memchr(units, s.p[s.n - 1], sizeof units - 1) : NULL;
-    if (unit) {
-        shift = 10 * ((unsigned)(unit - units) / 2 + 1);
-        s.n--;
-    }
-    uint64_t v;
-    if (str_parse_u64(s, 0, (UINT64_MAX >> 8) >> shift, &v) < 0)
-        return -1;
-    *bytes = v << shift;
-    return 0;
-}
-
-const char *options_format_size(uint64_t bytes, char text[24])
-{
-    static const char units[] = " KMGT";
-    unsigned u = 0;
-    while (u < 4 && bytes && bytes % 1024 == 0) {
-        bytes /= 1024;
-        u++;
-    }
-    snprintf(text, 24, u ? "%llu%c" : "%llu", (unsigned long long)bytes, units[u]);
-    return text;
-}
-
 static int bad_value(enum option id, const char *value, struct err *e)
 {
     return err_set(e, ERR_USAGE, "--%s takes %s, not \"%s\"", table[id].name, table[id].meta,
@@ -139,7 +90,7 @@ static int parse_sizes(struct options *o, const char *value, struct err *e)
         snprintf(text, sizeof text, "%.*s", STR_ARG(part));
         if (o->nsizes == OPTIONS_SIZES_MAX)
             return err_set(e, ERR_USAGE, "--sizes takes at most %d sizes", OPTIONS_SIZES_MAX);
-        if (part.n >= sizeof text || options_parse_size(text, &o->sizes[o->nsizes]) < 0
+        if (part.n >= sizeof text || size_parse(text, &o->sizes[o->nsizes]) < 0
             || o->sizes[o->nsizes] == 0)
             return err_set(e, ERR_USAGE, "--sizes: \"%.*s\" is no size", STR_ARG(part));
         o->nsizes++;
@@ -208,7 +159,7 @@ static int parse_deadline(struct options *o, const char *value, struct err *e)
 {
     struct str rest = str_from(value), name;
     str_split(&rest, '=', &name);
-    int phase = find_phase(name);
+    int phase = phase_find(name);
     uint64_t ms;
     if (phase < 0 || str_parse_duration_ms(rest, &ms) < 0 || ms == 0)
         return err_set(e, ERR_USAGE,
@@ -219,69 +170,9 @@ static int parse_deadline(struct options *o, const char *value, struct err *e)
     return 0;
 }
 
-static int parse_inject_field(struct inject *in, struct str key, struct str value)
-{
-    uint64_t v;
-    char text[32];
-    if (str_eq(key, "phase")) {
-        int phase = find_phase(value);
-        in->phase = (enum phase)phase;
-        return phase < 0 ? -1 : 0;
-    }
-    if (str_eq(key, "size")) {
-        snprintf(text, sizeof text, "%.*s", STR_ARG(value));
-        return options_parse_size(text, &in->size_bytes);
-    }
-    if (str_parse_u64(value, 0, 1000000, &v) < 0)
-        return -1;
-    if (str_eq(key, "rank"))
-        in->rank = (uint32_t)v;
-    else if (str_eq(key, "a"))
-        in->a = (uint32_t)v;
-    else if (str_eq(key, "b"))
-        in->b = (uint32_t)v;
-    else if (str_eq(key, "ms"))
-        in->ms = v;
-    else if (str_eq(key, "s"))
-        in->ms = v * 1000;
-    else if (str_eq(key, "signal") && v <= 64)
-        in->signal = (int)v;
-    else
-        return -1;
-    return 0;
-}
-
-static int parse_inject(struct options *o, const char *value, struct err *e)
-{
-    static const char *const kinds[] = {
-        [INJECT_NONE] = "none",         [INJECT_CORRUPT] = "corrupt", [INJECT_SLOW] = "slow",
-        [INJECT_SLOWLINK] = "slowlink", [INJECT_HANG] = "hang",       [INJECT_DIE] = "die",
-        [INJECT_LATE] = "late"};
-    struct str rest = str_from(value), part, kind;
-    str_split(&rest, ':', &kind);
-    o->inject = (struct inject){.phase = PHASE_bench};
-    for (int i = INJECT_CORRUPT; i <= INJECT_LATE; i++)
-        if (str_eq(kind, kinds[i]))
-            o->inject.kind = (enum inject_kind)i;
-    bool ok = o->inject.kind != INJECT_NONE && rest.p != NULL;
-    while (ok && str_split(&rest, ',', &part)) {
-        struct str key;
-        str_split(&part, '=', &key);
-        ok = part.p && parse_inject_field(&o->inject, key, part) == 0;
-    }
-    if (!ok)
-        return err_set(
-            e, ERR_USAGE,
-            "--inject takes corrupt:rank=R[,size=S], slow:rank=R,ms=N, "
-            "slowlink:a=A,b=B,ms=N, hang:rank=R,phase=P, die:rank=R,phase=P[,signal=N] or "
-            "late:rank=R,phase=P,s=N, not \"%s\"",
-            value);
-    return 0;
-}
-
 static int parse_size_option(enum option id, const char *value, uint64_t *out, struct err *e)
 {
-    return options_parse_size(value, out) < 0 || *out == 0 ? bad_value(id, value, e) : 0;
+    return size_parse(value, out) < 0 || *out == 0 ? bad_value(id, value, e) : 0;
 }
 
 static int parse_positive(enum option id, const char *value, double *out, struct err *e)
@@ -382,7 +273,7 @@ static int apply(struct options *o, enum option id, const char *value, struct er
     case OPTION_DEADLINE:
         return parse_deadline(o, value, e);
     case OPTION_INJECT:
-        return parse_inject(o, value, e);
+        return inject_parse(&o->inject, value, e);
     case OPTION_NCCL:
         o->nccl_path = value;
         return 0;

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "worker/collective.h"
+#include "worker/inject.h"
 #include "worker/phase_table.h"
 #include "worker/types.h"
 
@@ -22,26 +23,6 @@ enum backend_choice { BACKEND_AUTO, BACKEND_NCCL, BACKEND_HOST };
 
 /* Which rank's time enters the bandwidth; the numbers of nccl-tests' -a. */
 enum average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX };
-
-enum inject_kind {
-    INJECT_NONE,
-    INJECT_CORRUPT,  /* flip a bit of a result */
-    INJECT_SLOW,     /* sleep before each operation */
-    INJECT_SLOWLINK, /* sleep before each operation of one pair of ranks alone */
-    INJECT_HANG,     /* stop for ever before a phase */
-    INJECT_DIE,      /* end before a phase */
-    INJECT_LATE,     /* sleep before a phase */
-};
-
-/* A fault that the user asked for, to see it named. */
-struct inject {
-    enum inject_kind kind;
-    uint32_t rank, a, b; /* slowlink: a and b, others rank */
-    enum phase phase;
-    uint64_t size_bytes; /* corrupt: 0 = every size */
-    uint64_t ms;         /* slow, slowlink, late */
-    int signal;          /* die: 0 = exit status 1 */
-};
 
 enum output_format { FORMAT_TABLE, FORMAT_NCCL_TESTS };
 
@@ -91,15 +72,5 @@ bool options_text(size_t i, struct option_text *out);
 /* The words around the options in --help: what the program does, what else is to know, its exit
  * statuses. */
 extern const char options_about[], options_notes[], options_status[];
-
-/* A size: digits and an optional K, M, G or T (powers of two), an optional B after it; 0 or -1.
- */
-int options_parse_size(const char *text, uint64_t *bytes);
-
-/* "8", "64K", "1M": the shortest exact form. */
-const char *options_format_size(uint64_t bytes, char text[24]);
-
-/* As messages name it. Static text. */
-const char *phase_name(enum phase phase);
 
 #endif

@@ -5,6 +5,8 @@
 #ifndef MUSTER_WORKER_PHASE_TABLE_H
 #define MUSTER_WORKER_PHASE_TABLE_H
 
+#include "base/str.h"
+
 /* X(name, deadline in s, in s per 1000 ranks, reached when) */
 #define PHASE_TABLE(X)                                                                         \
     X(started, 60, 0, "environment read, store connected")                                     \
@@ -24,5 +26,11 @@ enum phase {
 #undef X
         PHASE_COUNT
 };
+
+/* As keys and messages name it. Static text. */
+const char *phase_name(enum phase phase);
+
+/* The phase that s names; -1 = there is none. */
+int phase_find(struct str s);
 
 #endif

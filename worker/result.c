@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "worker/options.h"
+#include "worker/size_text.h"
 #include "worker/status.h"
 
 static const uint64_t judged_from = 256ull << 20;
@@ -60,7 +61,7 @@ static void judge_speed(struct result *r, struct result_row *row, const struct r
     char size[24];
     row->verdict = fails ? ROW_SLOW : ROW_WARN;
     buf_addf(&r->errors, "%s of %s %s: busbw %.1f GB/s, %.2f of the %.1f expected\n",
-             collective_title(row->collective), options_format_size(row->bytes, size),
+             collective_title(row->collective), size_format(row->bytes, size),
              row->in_place ? "in place" : "out of place", row->busbw, row->ratio,
              row->expected);
 }
@@ -86,7 +87,7 @@ static void note_unjudged(struct result *r, const struct result_limits *l)
     char size[24];
     if (!is_judged)
         buf_addf(&r->errors, "the speed was not judged: no size from %s on was tested\n",
-                 options_format_size(judged_from, size));
+                 size_format(judged_from, size));
 }
 
 void result_judge(struct result *r, const struct result_limits *limits)

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "worker/size_text.h"
+
 enum { RANKS_SHOWN = 32, SQUARE_SHOWN = 16 };
 /* A rank without which the rest is that much faster is no comment but a finding. */
 static const double isolate_gain = 1.25;
@@ -138,7 +140,7 @@ static void isolated(const struct result *r, struct buf *out)
     if (!s->without)
         return;
     buf_addf(out, "# all_reduce of %s with all ranks: busbw %.2f GB/s\n",
-             options_format_size(s->bytes, size), s->with_all);
+             size_format(s->bytes, size), s->with_all);
     for (uint32_t i = 0; i < r->world_size; i++)
         buf_addf(out, "%swithout %s %u: %.2f GB/s, with it: %.2f\n",
                  s->without[i] > isolate_gain * s->with_all ? "" : "# ",
@@ -149,7 +151,7 @@ void result_table_links(const struct result *r, struct buf *out)
 {
     const struct links *l = &r->links;
     char size[24], title[80];
-    options_format_size(l->bytes, size);
+    size_format(l->bytes, size);
     snprintf(title, sizeof title, "one way, %s, GB/s", size);
     square(l, title, l->uni, out);
     snprintf(title, sizeof title, "both ways together, %s, GB/s", size);

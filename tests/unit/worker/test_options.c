@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "worker/options.h"
+#include "worker/size_text.h"
 #include "worker/sweep.h"
 
 static int parse(struct options *o, struct err *e, const char *line)
@@ -116,19 +117,19 @@ static void sizes_are_powers_of_two(void **state)
     (void)state;
     uint64_t v = 0;
     char text[24];
-    assert_int_equal(options_parse_size("64K", &v), 0);
+    assert_int_equal(size_parse("64K", &v), 0);
     assert_int_equal(v, 65536);
-    assert_int_equal(options_parse_size("3MB", &v), 0);
+    assert_int_equal(size_parse("3MB", &v), 0);
     assert_int_equal(v, 3ull << 20);
-    assert_int_equal(options_parse_size("8", &v), 0);
+    assert_int_equal(size_parse("8", &v), 0);
     assert_int_equal(v, 8);
-    assert_int_equal(options_parse_size("K", &v), -1);
-    assert_int_equal(options_parse_size("", &v), -1);
-    assert_int_equal(options_parse_size("1.5M", &v), -1);
-    assert_int_equal(options_parse_size("99999999999999T", &v), -1);
-    assert_string_equal(options_format_size(1536, text), "1536");
-    assert_string_equal(options_format_size(64 << 10, text), "64K");
-    assert_string_equal(options_format_size(8ull << 30, text), "8G");
+    assert_int_equal(size_parse("K", &v), -1);
+    assert_int_equal(size_parse("", &v), -1);
+    assert_int_equal(size_parse("1.5M", &v), -1);
+    assert_int_equal(size_parse("99999999999999T", &v), -1);
+    assert_string_equal(size_format(1536, text), "1536");
+    assert_string_equal(size_format(64 << 10, text), "64K");
+    assert_string_equal(size_format(8ull << 30, text), "8G");
 }
 
 static size_t sizes_of(const char *line, bool host, uint64_t limit, uint64_t **sizes,
