@@ -105,19 +105,9 @@ void finding_add_host(struct finding *f, const char *name)
     f->who[f->nwho++] = mem_strdup(name);
 }
 
-void finding_add_rank(struct finding *f, uint32_t rank)
-{
-    char name[16];
-    snprintf(name, sizeof name, "%u", (unsigned)rank);
-    f->has_ranks = true;
-    finding_add_host(f, name);
-}
-
 void finding_format_who(const struct finding *f, struct buf *out)
 {
     struct host_span span = {0};
-    if (f->has_ranks)
-        buf_adds(out, f->nwho == 1 ? "rank " : "ranks ");
     for (size_t i = 0; i < f->nwho; i++)
         host_span_add(&span, f->who[i], out);
     host_span_end(&span, out);
@@ -133,9 +123,8 @@ static bool is_same_text(const char *a, const char *b)
 static bool is_same(const struct finding *a, const struct finding *b)
 {
     return strcmp(a->rule, b->rule) == 0 && a->level == b->level
-           && a->is_difference == b->is_difference && a->has_ranks == b->has_ranks
-           && is_same_text(a->seen, b->seen) && is_same_text(a->symptom, b->symptom)
-           && is_same_text(a->fix, b->fix);
+           && a->is_difference == b->is_difference && is_same_text(a->seen, b->seen)
+           && is_same_text(a->symptom, b->symptom) && is_same_text(a->fix, b->fix);
 }
 
 static struct finding *find_same(struct finding *items, size_t n, const struct finding *f)
@@ -221,15 +210,12 @@ static void add_member(struct buf *out, const char *name, const char *value)
         buf_adds(out, "null");
 }
 
-static void add_who(const struct finding *f, bool as_ranks, struct buf *out)
+static void add_hosts(const struct finding *f, struct buf *out)
 {
-    buf_adds(out, as_ranks ? ", \"ranks\": [" : ", \"hosts\": [");
-    for (size_t i = 0; i < f->nwho && f->has_ranks == as_ranks; i++) {
+    buf_adds(out, ", \"hosts\": [");
+    for (size_t i = 0; i < f->nwho; i++) {
         buf_adds(out, i ? ", " : "");
-        if (as_ranks)
-            buf_adds(out, f->who[i]);
-        else
-            buf_add_json(out, f->who[i], strlen(f->who[i]));
+        buf_add_json(out, f->who[i], strlen(f->who[i]));
     }
     buf_addc(out, ']');
 }
@@ -238,8 +224,7 @@ static void add_finding(const struct finding *f, struct buf *out)
 {
     buf_addf(out, "{\"rule\": \"%s\", \"level\": \"%s\", \"difference\": %s", f->rule,
              finding_level_name(f->level), f->is_difference ? "true" : "false");
-    add_who(f, false, out);
-    add_who(f, true, out);
+    add_hosts(f, out);
     add_member(out, "seen", f->seen);
     add_member(out, "symptom", f->symptom);
     add_member(out, "fix", f->fix);

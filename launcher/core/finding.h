@@ -1,6 +1,6 @@
 /* finding.h - what a check found wrong: one rule's answer, for people and for programs.
  *
- * A finding says who (hosts or ranks), what was seen, which symptom it leads to and one fix.
+ * A finding says which hosts, what was seen, which symptom it leads to and one fix.
  * Rules append to a list; the list merges what several hosts have in common and puts first what
  * a reader needs first. Knows no rule: ids and words come from outside. Pure.
  */
@@ -30,8 +30,7 @@ struct finding {
     const char *rule; /* its id, "shm.size"; static */
     enum finding_level level;
     bool is_difference; /* it was seen by comparing hosts or ranks */
-    bool has_ranks;     /* who has ranks, not hosts */
-    char **who;         /* in the order they were added, each once; none = the whole job */
+    char **who; /* hosts, in the order they were added, each once; none = the whole job */
     size_t nwho, cap_who;
     char *seen;    /* one line, value and limit; never NULL */
     char *symptom; /* one line: what happens if nothing is done; NULL = not told */
@@ -51,9 +50,8 @@ struct finding *finding_add(struct finding_list *list, const char *rule,
                             enum finding_level level, const char *symptom, const char *fix,
                             const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-/* Who it is about. A finding is of hosts or of ranks, never of both. */
+/* A host that it is about. */
 void finding_add_host(struct finding *f, const char *name);
-void finding_add_rank(struct finding *f, uint32_t rank);
 
 /* Replaces the fix by what printf makes of fmt. */
 void finding_set_fix(struct finding *f, const char *fmt, ...)
@@ -79,7 +77,7 @@ int finding_list_status(const struct finding_list *list);
 char finding_level_letter(enum finding_level level);
 const char *finding_level_name(enum finding_level level);
 
-/* "n2-n9, n12", "rank 3", "ranks 1-4"; nothing for the whole job. */
+/* "n2-n9, n12"; nothing for the whole job. */
 void finding_format_who(const struct finding *f, struct buf *out);
 
 /* Three lines, each with its line end; those without content are left out:
@@ -90,7 +88,7 @@ void finding_format_who(const struct finding *f, struct buf *out);
 void finding_format(const struct finding *f, struct buf *out);
 
 /* A JSON array on one line, an object a finding: {"rule", "level", "difference", "hosts":
- * [...], "ranks": [...], "seen", "symptom", "fix"}; what is not told is null. */
+ * [...], "seen", "symptom", "fix"}; what is not told is null. */
 void finding_list_json(const struct finding_list *list, struct buf *out);
 
 #endif

@@ -89,29 +89,29 @@ static void only_an_error_asks_for_78(void **state)
     finding_list_fini(&list);
 }
 
-static void ranks_and_the_whole_job(void **state)
+static void hosts_and_the_whole_job(void **state)
 {
     struct finding_list list = {0};
     struct buf text;
     (void)state;
     struct finding *f =
         finding_add(&list, "gpu.duplicate", FINDING_ERROR, NULL, "x", "both use GPU-1");
-    finding_add_rank(f, 1);
-    finding_add_rank(f, 3);
-    finding_add_rank(f, 3);
+    finding_add_host(f, "n1");
+    finding_add_host(f, "n3");
+    finding_add_host(f, "n3");
     finding_set_fix(f, "take %s", "LOCAL_RANK");
     buf_init(&text, 0);
     finding_format(f, &text);
-    expect(&text, "E gpu.duplicate  ranks 1, 3: both use GPU-1\n    fix: take LOCAL_RANK\n");
+    expect(&text, "E gpu.duplicate  n1, n3: both use GPU-1\n    fix: take LOCAL_RANK\n");
     finding_format(finding_add(&list, "world.one", FINDING_ERROR, NULL, NULL, "two\nlines"),
                    &text);
     expect(&text, "E world.one  two lines\n");
     finding_list_json(&list, &text);
     expect(&text, "[{\"rule\": \"gpu.duplicate\", \"level\": \"error\", \"difference\": false, "
-                  "\"hosts\": [], \"ranks\": [1, 3], \"seen\": \"both use GPU-1\", "
+                  "\"hosts\": [\"n1\", \"n3\"], \"seen\": \"both use GPU-1\", "
                   "\"symptom\": null, \"fix\": \"take LOCAL_RANK\"}, "
                   "{\"rule\": \"world.one\", \"level\": \"error\", \"difference\": false, "
-                  "\"hosts\": [], \"ranks\": [], \"seen\": \"two lines\", \"symptom\": null, "
+                  "\"hosts\": [], \"seen\": \"two lines\", \"symptom\": null, "
                   "\"fix\": null}]");
     buf_fini(&text);
     finding_list_fini(&list);
@@ -124,7 +124,7 @@ int main(void)
         cmocka_unit_test(what_differs_in_level_fix_or_kind_stays_apart),
         cmocka_unit_test(differences_come_first_then_the_worst),
         cmocka_unit_test(only_an_error_asks_for_78),
-        cmocka_unit_test(ranks_and_the_whole_job),
+        cmocka_unit_test(hosts_and_the_whole_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
