@@ -79,7 +79,7 @@ static void see_flux(const char *const *env, struct engine_view *v)
 }
 
 /* Tasks on our node: the value is read only where it speaks of every node alike, "2" or
- * "2(x3)"; for the rest slurm_tasks_parse needs the place in the list. */
+ * "2(x3)". */
 static int64_t tasks_here(const char *value)
 {
     struct str s = str_from(value), n;

@@ -2,10 +2,7 @@
 
 #include <arpa/inet.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 static bool is_digit(char c)
 {
@@ -74,27 +71,4 @@ int node_compare(const struct node_identity *a, const struct node_identity *b)
     if (!d)
         d = compare_addresses(a->address, b->address);
     return d ? d : (a->pid > b->pid) - (a->pid < b->pid);
-}
-
-struct numbered {
-    const struct node_identity *node;
-    uint32_t place;
-};
-
-static int compare_numbered(const void *a, const void *b)
-{
-    const struct numbered *x = a, *y = b;
-    int d = node_compare(x->node, y->node);
-    return d ? d : (x->place > y->place) - (x->place < y->place);
-}
-
-void node_order_build(const struct node_identity *nodes, uint32_t n, uint32_t *order)
-{
-    struct numbered *sorted = mem_alloc(n, sizeof *sorted);
-    for (uint32_t i = 0; i < n; i++)
-        sorted[i] = (struct numbered){&nodes[i], i};
-    qsort(sorted, n, sizeof *sorted, compare_numbered);
-    for (uint32_t i = 0; i < n; i++)
-        order[i] = sorted[i].place;
-    free(sorted);
 }

@@ -6,7 +6,6 @@
 #ifndef MUSTER_LAUNCHER_CORE_NODE_ORDER_H
 #define MUSTER_LAUNCHER_CORE_NODE_ORDER_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct node_identity {
@@ -21,8 +20,5 @@ int node_name_compare(const char *a, const char *b);
 
 /* Total order of nodes: name, address (as a number within a family, IPv4 first), pid. */
 int node_compare(const struct node_identity *a, const struct node_identity *b);
-
-/* Fills order with the places in nodes, first node first. */
-void node_order_build(const struct node_identity *nodes, uint32_t n, uint32_t *order);
 
 #endif

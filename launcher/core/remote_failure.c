@@ -107,11 +107,6 @@ bool remote_failure_is_way(enum remote_failure failure)
     return table[failure].is_way;
 }
 
-bool remote_failure_may_pass(enum remote_failure failure)
-{
-    return table[failure].may_pass;
-}
-
 const char *remote_failure_words(enum remote_failure failure)
 {
     return table[failure].words;

@@ -55,7 +55,7 @@ void remote_failure_describe(const struct remote_end *end, struct err *why);
  * there, and what is wrong is on it. */
 bool remote_failure_is_way(enum remote_failure failure);
 
-bool remote_failure_may_pass(enum remote_failure failure);
+/* "ssh refused". Static text. */
 const char *remote_failure_words(enum remote_failure failure);
 
 /* ms to wait after so many tries (1 = the first has failed); random: any number. 0 = no more.

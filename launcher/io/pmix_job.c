@@ -22,12 +22,12 @@ void pmix_list_text(struct pmix_list *list, const char *key, const char *value)
     add(list, key, PMIX_STRING)->data.string = mem_strdup(value);
 }
 
-void pmix_list_u32(struct pmix_list *list, const char *key, uint32_t value)
+static void add_u32(struct pmix_list *list, const char *key, uint32_t value)
 {
     add(list, key, PMIX_UINT32)->data.uint32 = value;
 }
 
-void pmix_list_u16(struct pmix_list *list, const char *key, uint32_t value)
+static void add_u16(struct pmix_list *list, const char *key, uint32_t value)
 {
     add(list, key, PMIX_UINT16)->data.uint16 = (uint16_t)value;
 }
@@ -37,7 +37,7 @@ void pmix_list_rank(struct pmix_list *list, const char *key, uint32_t value)
     add(list, key, PMIX_PROC_RANK)->data.rank = value;
 }
 
-void pmix_list_flag(struct pmix_list *list, const char *key, bool value)
+static void add_flag(struct pmix_list *list, const char *key, bool value)
 {
     add(list, key, PMIX_BOOL)->data.flag = value;
 }
@@ -95,16 +95,16 @@ static void add_sizes(const struct mpi_world *world, struct pmix_list *out)
     struct buf peers;
     buf_init(&peers, 0);
     mpi_layout_ranks(own, &peers);
-    pmix_list_u32(out, PMIX_UNIV_SIZE, layout->world_size);
-    pmix_list_u32(out, PMIX_JOB_SIZE, layout->world_size);
-    pmix_list_u32(out, PMIX_MAX_PROCS, layout->world_size);
-    pmix_list_u32(out, PMIX_APP_SIZE, layout->world_size);
-    pmix_list_u32(out, PMIX_JOB_NUM_APPS, 1);
-    pmix_list_u32(out, PMIX_APPNUM, 0);
+    add_u32(out, PMIX_UNIV_SIZE, layout->world_size);
+    add_u32(out, PMIX_JOB_SIZE, layout->world_size);
+    add_u32(out, PMIX_MAX_PROCS, layout->world_size);
+    add_u32(out, PMIX_APP_SIZE, layout->world_size);
+    add_u32(out, PMIX_JOB_NUM_APPS, 1);
+    add_u32(out, PMIX_APPNUM, 0);
     pmix_list_rank(out, PMIX_APPLDR, 0);
-    pmix_list_u32(out, PMIX_NUM_NODES, layout->nnodes);
-    pmix_list_u32(out, PMIX_LOCAL_SIZE, own->nranks);
-    pmix_list_u32(out, PMIX_NODE_SIZE, own->nranks);
+    add_u32(out, PMIX_NUM_NODES, layout->nnodes);
+    add_u32(out, PMIX_LOCAL_SIZE, own->nranks);
+    add_u32(out, PMIX_NODE_SIZE, own->nranks);
     pmix_list_text(out, PMIX_LOCAL_PEERS, buf_str(&peers));
     pmix_list_rank(out, PMIX_LOCALLDR, own->first_rank);
     buf_fini(&peers);
@@ -119,10 +119,10 @@ static void add_rank(const struct mpi_layout *layout, uint32_t node, uint32_t lo
     pmix_list_rank(&inner, PMIX_RANK, rank);
     pmix_list_rank(&inner, PMIX_GLOBAL_RANK, rank);
     pmix_list_rank(&inner, PMIX_APP_RANK, rank);
-    pmix_list_u32(&inner, PMIX_APPNUM, 0);
-    pmix_list_u32(&inner, PMIX_NODEID, node);
-    pmix_list_u16(&inner, PMIX_LOCAL_RANK, local_rank);
-    pmix_list_u16(&inner, PMIX_NODE_RANK, local_rank);
+    add_u32(&inner, PMIX_APPNUM, 0);
+    add_u32(&inner, PMIX_NODEID, node);
+    add_u16(&inner, PMIX_LOCAL_RANK, local_rank);
+    add_u16(&inner, PMIX_NODE_RANK, local_rank);
     pmix_list_text(&inner, PMIX_HOSTNAME, layout->nodes[node].host);
     pmix_list_text(&inner, PMIX_PROCDIR, own_dir);
     add_list(out, PMIX_PROC_INFO_ARRAY, &inner);
@@ -137,7 +137,7 @@ void pmix_job_describe(const struct mpi_world *world, const char *dir, struct pm
     add_maps(layout, out);
     pmix_list_text(out, PMIX_TMPDIR, dir);
     pmix_list_text(out, PMIX_NSDIR, dir);
-    pmix_list_flag(out, PMIX_TDIR_RMCLEAN, true);
+    add_flag(out, PMIX_TDIR_RMCLEAN, true);
     for (uint32_t node = 0; node < layout->nnodes; node++)
         for (uint32_t i = 0; i < layout->nodes[node].nranks; i++)
             add_rank(layout, node, i, dir, out);

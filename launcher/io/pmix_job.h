@@ -16,10 +16,7 @@ struct pmix_list {
 
 /* Append a value under a key of PMIx; key and text are copied. */
 void pmix_list_text(struct pmix_list *list, const char *key, const char *value);
-void pmix_list_u32(struct pmix_list *list, const char *key, uint32_t value);
-void pmix_list_u16(struct pmix_list *list, const char *key, uint32_t value);
 void pmix_list_rank(struct pmix_list *list, const char *key, uint32_t value);
-void pmix_list_flag(struct pmix_list *list, const char *key, bool value);
 void pmix_list_fini(struct pmix_list *list);
 
 /* Appends all that is known of the job: sizes, maps, ranks, and dir as the folder of this

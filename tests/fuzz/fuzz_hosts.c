@@ -11,8 +11,8 @@
 
 #include "base/mem.h"
 #include "launcher/core/host_filter.h"
-#include "launcher/core/host_ranks.h"
 #include "launcher/core/hostfile.h"
+#include "launcher/core/hosts_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -79,20 +79,19 @@ static void check_again(const struct host_list *list)
 
 static void check_ranks(const struct host_list *list)
 {
-    struct host_ranks *ranks = mem_alloc(list->n, sizeof *ranks);
-    uint32_t *found = mem_alloc(list->n, sizeof *found), world = 0, next = 0;
+    struct hosts_row *rows = mem_alloc(list->n, sizeof *rows);
+    uint32_t world = 0, next = 0;
     struct err e;
-    for (size_t i = 0; i < list->n; i++)
-        found[i] = 8;
-    if (host_ranks_build(list, found, ranks, &world, NULL, &e) == 0) {
+    if (hosts_plan_rows(list, rows, &world, &e) == 0) {
         for (size_t i = 0; i < list->n; i++) {
-            assert(ranks[i].first_rank == next && ranks[i].nworkers > 0);
-            next += ranks[i].nworkers;
+            assert(rows[i].first_rank == next && rows[i].nworkers > 0);
+            next = next == HOSTS_UNKNOWN || rows[i].nworkers == HOSTS_UNKNOWN
+                       ? HOSTS_UNKNOWN
+                       : next + rows[i].nworkers;
         }
         assert(world == next);
     }
-    free(ranks);
-    free(found);
+    free(rows);
 }
 
 static void run(const char *include, const char *exclude, uint32_t nproc, struct str text)

@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "launcher/core/host_filter.h"
 #include "launcher/core/host_name.h"
-#include "launcher/core/host_ranks.h"
 #include "launcher/core/hostfile.h"
+#include "launcher/core/hosts_plan.h"
 #include "table.h"
 
 static void format_list(const struct host_list *list, struct buf *out)
@@ -225,26 +225,31 @@ static struct args read_args(const char *text)
     return args;
 }
 
-static void format_ranks(const struct host_list *list, const struct host_ranks *ranks,
+static bool is_known(const struct hosts_row *row)
+{
+    return row->first_rank != HOSTS_UNKNOWN && row->nworkers != HOSTS_UNKNOWN;
+}
+
+static void format_ranks(const struct host_list *list, const struct hosts_row *rows,
                          struct buf *out)
 {
     for (size_t i = 0; i < list->n; i++)
-        for (uint32_t k = 0; k < ranks[i].nworkers; k++)
+        for (uint32_t k = 0; is_known(&rows[i]) && k < rows[i].nworkers; k++)
             buf_addf(out, "%s%s/%u/%u/%u/%zu", out->len ? "|" : "", list->hosts[i].name,
-                     ranks[i].first_rank + k, k, ranks[i].nworkers, i);
+                     rows[i].first_rank + k, k, rows[i].nworkers, i);
 }
 
 static int lay_out(struct host_list *list, const struct args *args, struct buf *text,
                    uint32_t *world, struct host_fault *f, struct err *e)
 {
-    struct host_ranks ranks[8];
+    struct hosts_row rows[8];
     assert_true(list->n <= 8);
     if (args->nproc && host_list_set_nproc(list, args->nproc, f, e) != 0)
         return -1;
     if (host_filter_apply(list, args->include, args->exclude, f, e) != 0
-        || host_ranks_build(list, NULL, ranks, world, f, e) != 0)
+        || hosts_plan_rows(list, rows, world, e) != 0)
         return -1;
-    format_ranks(list, ranks, text);
+    format_ranks(list, rows, text);
     return 0;
 }
 
@@ -271,7 +276,8 @@ static void ranks(void **state)
             assert_non_null(strstr(e.text, table_text(t, "where")));
         } else {
             assert_int_equal(rc, 0);
-            assert_int_equal(world, table_int(t, "world_size", -1));
+            assert_int_equal(world,
+                             (uint32_t)table_int(t, "world_size", -1)); /* HOSTS_UNKNOWN */
             assert_string_equal(buf_str(&text), table_text(t, "ranks"));
         }
         free(args.include);
