@@ -326,32 +326,26 @@ int bench_criticise(const struct options *o, uint32_t nranks, struct err *e)
     return 0;
 }
 
-/* Before memory is taken; all ranks find the same, and rank 0 says it. */
-static int check_sizes(const struct bench *b, struct err *e)
+int bench_check_sizes(const struct options *o, bool is_host, uint64_t max_bytes, struct err *e)
 {
     uint64_t *sizes;
     size_t n, left_out;
     bool any = false;
     for (int c = 0; c < COLLECTIVE_COUNT; c++)
-        any |= b->options->collectives[c];
+        any |= o->collectives[c];
     if (!any)
         return 0;
-    if (sweep_sizes(b->options, b->is_host, b->max_bytes, 1, &sizes, &n, &left_out, e) == 0) {
-        free(sizes);
-        return 0;
-    }
-    if (b->env->rank != 0)
-        e->text[0] = '\0';
-    return err_exit_status(e->code);
+    if (sweep_sizes(o, is_host, max_bytes, 1, &sizes, &n, &left_out, e) < 0)
+        return -1;
+    free(sizes);
+    return 0;
 }
 
 int bench_run(struct bench *b, struct err *e)
 {
     struct backend *k = b->backend;
     int warm_step = 0;
-    int status = check_sizes(b, e);
-    if (!status)
-        status = k->ops->alloc(k, b->max_bytes, e);
+    int status = k->ops->alloc(k, b->max_bytes, e);
     if (!status)
         status = k->ops->poison(k, BUFFER_SEND, 0, b->max_bytes + BACKEND_GUARD_BYTES, e);
     for (int c = 0; c < COLLECTIVE_COUNT && !status; c++)

@@ -31,6 +31,9 @@ uint64_t bench_bytes(const struct options *o, bool is_host);
 /* Whether this group can do what was asked for. -1: ERR_USAGE. */
 int bench_criticise(const struct options *o, uint32_t nranks, struct err *e);
 
+/* Whether sizes are left to test where a buffer has at most so many bytes. -1: ERR_USAGE. */
+int bench_check_sizes(const struct options *o, bool is_host, uint64_t max_bytes, struct err *e);
+
 /* All ranks together. 0 or a status; 0 also with wrong data, which the result shows. */
 int bench_run(struct bench *b, struct err *e);
 

@@ -180,29 +180,46 @@ static int compare_records(struct worker *w, const struct buf *records, struct e
     return status ? status : check_group(w, e);
 }
 
-/* Rank 0 decides, all hear the status. The reason is printed before, as the launcher may end
- * all ranks once one has left. */
-static int spread(struct worker *w, struct point at, int status, struct err *e)
+/* "STATUS REFUSED VALUE", as rank 0 has written it. */
+static int read_word(const struct buf *word, int *status, bool *is_refused, struct buf *value)
+{
+    struct str rest = {word->data, word->len}, first, second;
+    uint64_t heard, flag;
+    if (!str_split(&rest, ' ', &first) || !str_split(&rest, ' ', &second)
+        || str_parse_u64(first, 0, 255, &heard) < 0 || str_parse_u64(second, 0, 1, &flag) < 0)
+        return -1;
+    *status = (int)heard;
+    *is_refused = flag;
+    if (value)
+        buf_add(value, rest.p, rest.n);
+    return 0;
+}
+
+/* Rank 0 decides, all hear the status and the value (NULL = there is none). A reason is printed
+ * before, by rank 0 alone, and it ends first, so that a launcher's report shows it. */
+static int spread(struct worker *w, struct point at, int status, struct buf *value,
+                  struct err *e)
 {
     struct buf word;
-    uint64_t heard = (uint64_t)status;
-    buf_init(&word, 0);
-    buf_addf(&word, "%d", status);
+    bool is_refused = w->env.rank == 0 && status && *e->text;
     struct err own = {0};
-    if (w->env.rank == 0 && status && *e->text) {
+    buf_init(&word, 0);
+    if (w->env.rank == 0)
+        buf_addf(&word, "%d %d %s", status, is_refused, value ? buf_str(value) : "");
+    if (is_refused) {
         log_error("worker", "%s", e->text);
         err_set(e, ERR_OK, "%s", "");
     }
     int rc = phases_go(w->phases, at, &word, &own);
     if (rc) {
         *e = own;
-    } else if (w->env.rank != 0
-               && str_parse_u64((struct str){word.data, word.len}, 0, 255, &heard) == 0
-               && heard) {
-        rc = (int)heard;
-        err_set(e, ERR_OK, "%s", "");
-    } else if (w->env.rank == 0) {
+    } else if (w->env.rank != 0 && read_word(&word, &status, &is_refused, value) < 0) {
+        err_set(e, ERR_PROTOCOL, "rank 0 has said what nobody understands");
+        rc = STATUS_PHASE;
+    } else {
         rc = status;
+        if (w->env.rank != 0 && is_refused)
+            phases_give_way();
     }
     buf_fini(&word);
     return rc;
@@ -243,7 +260,7 @@ int worker_bind(struct worker *w, struct err *e)
     if (!status)
         status = phases_reach(w->phases, at, buf_str(&record), record.len, all, e);
     if (!status)
-        status = spread(w, at, all ? compare_records(w, all, e) : 0, e);
+        status = spread(w, at, all ? compare_records(w, all, e) : 0, NULL, e);
     free_bufs(all, w->env.world_size);
     buf_fini(&record);
     return status;
@@ -369,10 +386,11 @@ struct ready {
     double init_s;
 };
 
-/* The largest buffer that every rank can have and the sweep needs. */
+/* The largest buffer that every rank can have and the sweep needs: a multiple of 16. */
 static uint64_t agree_size(struct worker *w, const struct buf *all)
 {
-    uint64_t max = bench_bytes(&w->options, w->is_host), least = 16ull * w->env.world_size;
+    uint64_t least = 16ull * w->env.world_size,
+             max = (bench_bytes(&w->options, w->is_host) + 15) / 16 * 16;
     for (uint32_t r = 0; r < w->env.world_size; r++) {
         struct ready said = {0};
         if (all[r].len == sizeof said)
@@ -384,25 +402,32 @@ static uint64_t agree_size(struct worker *w, const struct buf *all)
     return max < least ? least : max - max % 16;
 }
 
+/* Rank 0, for all. */
+static int choose_size(struct worker *w, const struct buf *said, struct buf *size,
+                       struct err *e)
+{
+    uint64_t bytes = agree_size(w, said);
+    buf_addf(size, "%llu", (unsigned long long)bytes);
+    return bench_check_sizes(&w->options, w->is_host, bytes, e) < 0 ? STATUS_USAGE : 0;
+}
+
 static int agree_on_size(struct worker *w, struct point at, uint64_t began_ms, struct err *e)
 {
     struct ready mine = {w->backend->ops->limit(w->backend),
                          (double)(now_ms() - began_ms) / 1000};
-    struct buf word, *all = w->env.rank == 0 ? make_bufs(w->env.world_size) : NULL;
-    buf_init(&word, 0);
+    struct buf size, *all = w->env.rank == 0 ? make_bufs(w->env.world_size) : NULL;
+    buf_init(&size, 0);
     int status = phases_reach(w->phases, at, &mine, sizeof mine, all, e);
-    if (!status && all)
-        buf_addf(&word, "%llu", (unsigned long long)agree_size(w, all));
     if (!status)
-        status = phases_go(w->phases, at, &word, e);
+        status = spread(w, at, all ? choose_size(w, all, &size, e) : 0, &size, e);
     if (!status
-        && str_parse_u64((struct str){word.data, word.len}, 16, UINT64_MAX, &w->max_bytes)
+        && str_parse_u64((struct str){size.data, size.len}, 16, UINT64_MAX, &w->max_bytes)
                < 0) {
         err_set(e, ERR_PROTOCOL, "rank 0 gave no buffer size");
         status = STATUS_PHASE;
     }
     free_bufs(all, w->env.world_size);
-    buf_fini(&word);
+    buf_fini(&size);
     return status;
 }
 
@@ -435,7 +460,7 @@ int worker_agree(struct worker *w, int *status, struct err *e)
     int rc = phases_reach(w->phases, at, "", 0, NULL, e);
     if (rc)
         return rc;
-    rc = spread(w, at, *status, e);
+    rc = spread(w, at, *status, NULL, e);
     if (w->env.rank != 0)
         *status = rc;
     return 0;

@@ -16,7 +16,7 @@
 #include "worker/phase_report.h"
 #include "worker/status.h"
 
-enum { TICK_MS = 100, NOTICE_MS = 10000, BLOCK = 1024 };
+enum { TICK_MS = 100, NOTICE_MS = 10000, GIVE_WAY_MS = 2000, BLOCK = 1024 };
 enum { HEARD_MS = 1000 }; /* a main thread that polls has seen the word by then */
 
 enum abort_state { ABORT_NO, ABORT_ASKED, ABORT_HEARD, ABORT_DONE };
@@ -344,6 +344,11 @@ int phases_go(struct phases *p, struct point at, struct buf *word, struct err *e
     int rc = p->client ? go(p, name, word, e) : 0;
     stop_clock(p);
     return rc < 0 ? store_status(e) : 0;
+}
+
+void phases_give_way(void)
+{
+    pause_ms(GIVE_WAY_MS);
 }
 
 int phases_meet(struct phases *p, struct point at, struct err *e)

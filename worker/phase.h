@@ -50,6 +50,10 @@ int phases_reach(struct phases *p, struct point at, const void *said, size_t len
 /* Rank 0 gives the word, the others receive it; stops the clock. After phases_reach. */
 int phases_go(struct phases *p, struct point at, struct buf *word, struct err *e);
 
+/* For a rank that is to end because rank 0 has: lets it be the first, for its words are what a
+ * launcher reports. A launcher ends this process meanwhile; else it returns after 2 s. */
+void phases_give_way(void);
+
 /* reach and go with nothing to say. */
 int phases_meet(struct phases *p, struct point at, struct err *e);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "worker/size_text.h"
 
 enum { SIZES_LIMIT = 10000 };
 
@@ -79,10 +80,26 @@ static void add_range(struct list_of_sizes *l, const struct options *o, bool hos
     }
 }
 
+/* What is named has to be there; a range is cut. */
+static int check_named(const struct options *o, uint64_t limit, struct err *e)
+{
+    char size[24], most[24];
+    for (unsigned i = 0; i < o->nsizes && limit; i++)
+        if (o->sizes[i] > limit)
+            return err_set(e, ERR_USAGE,
+                           "--sizes: %s does not fit; memory holds %s a buffer, and each rank "
+                           "has two",
+                           size_format(o->sizes[i], size),
+                           size_format(limit < 1 << 20 ? limit : limit >> 20 << 20, most));
+    return 0;
+}
+
 int sweep_sizes(const struct options *o, bool host, uint64_t limit_bytes, size_t element_bytes,
                 uint64_t **sizes, size_t *n, size_t *left_out, struct err *e)
 {
     struct list_of_sizes l = {.limit = limit_bytes, .element = element_bytes};
+    if (check_named(o, limit_bytes, e) < 0)
+        return -1;
     if (is_range(o)) {
         add_range(&l, o, host);
     } else {

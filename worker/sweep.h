@@ -13,9 +13,10 @@
 #include "worker/options.h"
 
 /* The sizes asked for in bytes, each a multiple of the largest element size asked for or
- * of element_bytes, in the order given; sizes above limit (0 = none) are left out and counted.
- * *sizes is freed by the caller with free(). -1 with ERR_USAGE if none is left or there are
- * more than 10000. host: the defaults of the host backend. */
+ * of element_bytes, in the order given; sizes above limit (0 = none) are left out and counted,
+ * but not those that --sizes names. *sizes is freed by the caller with free(). -1 with
+ * ERR_USAGE if none is left, one that was named does not fit or there are more than 10000.
+ * host: the defaults of the host backend. */
 int sweep_sizes(const struct options *o, bool host, uint64_t limit_bytes, size_t element_bytes,
                 uint64_t **sizes, size_t *n, size_t *left_out, struct err *e);
 

@@ -244,6 +244,21 @@ END
   verdict_is "PASS: every byte right; peak busbw 357.0 GB/s, 96 % of the expected 371"
 }
 
+@test "a size that memory does not hold is refused at once, with how much there is" {
+  run_muster check -n 3 --sizes 8,900T
+  expect_status 2
+  verdict_is "FAIL: --sizes: 900T does not fit; memory holds "
+  [[ ${lines[-1]} =~ holds\ [0-9]+M?\ a\ buffer ]]
+  no_leftovers
+}
+
+@test "the largest size is tested, whatever it divides by" {
+  run_muster check -n 2 --sizes 8,1000 --iters 1 --csv c.csv
+  expect_status 0
+  grep -q "1000" c.csv
+  expect_not_in "$output" "left out"
+}
+
 @test "--bisect names the setting without which it works" {
   LIAR_STATUS=13 LIAR_CURE=NCCL_SHM_DISABLE=1 run_muster check -n 2 --worker liar --bisect --json c.json
   expect_status 13

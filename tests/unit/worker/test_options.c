@@ -177,10 +177,30 @@ static void nothing_to_test_is_an_error(void **state)
     struct err e;
     uint64_t *s;
     size_t n, left;
-    assert_int_equal(parse(&o, &e, "--sizes 1G"), 0);
+    assert_int_equal(parse(&o, &e, "-b 1G -e 1G"), 0);
     assert_int_equal(sweep_sizes(&o, false, 1 << 20, 4, &s, &n, &left, &e), -1);
     assert_int_equal(parse(&o, &e, "-b 4 -e 1G -i 4"), 0);
     assert_int_equal(sweep_sizes(&o, false, 0, 4, &s, &n, &left, &e), -1);
+}
+
+/* A range is cut to what memory holds; what is named is not left out. */
+static void a_size_that_is_named_has_to_fit(void **state)
+{
+    (void)state;
+    struct options o;
+    struct err e;
+    uint64_t *s;
+    size_t n, left;
+    assert_int_equal(parse(&o, &e, "--sizes 8,900T"), 0);
+    assert_int_equal(sweep_sizes(&o, true, (3ull << 20) + 16, 4, &s, &n, &left, &e), -1);
+    assert_int_equal(e.code, ERR_USAGE);
+    assert_string_equal(e.text,
+                        "--sizes: 900T does not fit; memory holds 3M a buffer, and each "
+                        "rank has two");
+    n = sizes_of("-b 8 -e 900T -f 16", true, 3ull << 20, &s, &left);
+    assert_int_equal(s[n - 1], 512 << 10);
+    assert_true(left > 0);
+    free(s);
 }
 
 static void bandwidths_are_those_of_nccl_tests(void **state)
@@ -201,6 +221,7 @@ int main(void)
         cmocka_unit_test(sizes_are_powers_of_two),
         cmocka_unit_test(sweeps_follow_the_options),
         cmocka_unit_test(nothing_to_test_is_an_error),
+        cmocka_unit_test(a_size_that_is_named_has_to_fit),
         cmocka_unit_test(bandwidths_are_those_of_nccl_tests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
