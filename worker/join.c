@@ -1,5 +1,6 @@
 #include "worker/join.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,30 +17,47 @@
 
 enum { STORE_CONNECT_MS = 60000, STORE_ANSWER_MS = 60000 };
 
+/* What is named has to be there, even where it is not used. */
+static int find_library(const char *path, char *why, size_t size)
+{
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (!handle) {
+        snprintf(why, size, "%s", dlerror());
+        return -1;
+    }
+    dlclose(handle);
+    return 0;
+}
+
+static int refuse_library(const struct worker *w, const char *why, struct err *e)
+{
+    err_set(e, ERR_USAGE, "rank %u: --nccl: %s", w->env.rank, why);
+    return STATUS_USAGE;
+}
+
 static int choose_backend(struct worker *w, struct err *e)
 {
+    const struct options *o = &w->options;
     char why[160] = "asked for";
-    w->is_host = w->options.backend == BACKEND_HOST;
-    if (w->is_host) {
-        snprintf(w->why, sizeof w->why, "--backend host");
-        return 0;
-    }
-    bool has_gpu = bind_count(why, sizeof why) > 0;
-    bool has_nccl =
-        has_gpu && library_load(&w->library, w->options.nccl_path, why, sizeof why) == 0;
-    if (has_gpu && has_nccl) {
+    bool may_nccl = o->backend != BACKEND_HOST,
+         has_gpu = may_nccl && bind_count(why, sizeof why) > 0;
+    if (has_gpu && library_load(&w->library, o->nccl_path, why, sizeof why) == 0) {
         snprintf(w->why, sizeof w->why, "%s",
-                 w->options.backend == BACKEND_NCCL ? "--backend nccl"
-                                                    : "GPUs and libnccl found");
+                 o->backend == BACKEND_NCCL ? "--backend nccl" : "GPUs and libnccl found");
         return 0;
     }
-    if (w->options.backend == BACKEND_NCCL) {
+    if (o->nccl_path && (has_gpu || find_library(o->nccl_path, why, sizeof why) < 0))
+        return refuse_library(w, why, e);
+    if (o->backend == BACKEND_NCCL) {
         err_set(e, ERR_UNAVAILABLE, "rank %u: the NCCL backend is not available: %s",
                 w->env.rank, why);
         return STATUS_BACKEND;
     }
     w->is_host = true;
-    snprintf(w->why, sizeof w->why, "no NCCL: %s", why);
+    if (may_nccl)
+        snprintf(w->why, sizeof w->why, "no NCCL: %s", why);
+    else
+        snprintf(w->why, sizeof w->why, "--backend host");
     return 0;
 }
 

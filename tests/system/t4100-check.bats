@@ -259,6 +259,22 @@ END
   expect_not_in "$output" "left out"
 }
 
+@test "a library that is named and not there is a usage error, whichever backend is taken" {
+  local backend
+  for backend in "" "--backend host" "--backend nccl"; do
+    # shellcheck disable=SC2086 # two words, or none
+    run_muster check -n 2 "${SMALL[@]}" $backend --nccl /nonexistent/libnccl.so
+    expect_status 2
+    verdict_is "FAIL: rank "
+    expect_in "${lines[-1]}" "--nccl: /nonexistent/libnccl.so: "
+  done
+  run_muster check -n 2 "${SMALL[@]}" --backend host --nccl libnccl-of-nobody.so.2
+  expect_status 2
+  expect_in "${lines[-1]}" "--nccl: libnccl-of-nobody.so.2: "
+  run_muster check -n 2 "${SMALL[@]}" --backend host --nccl libc.so.6 # there, and not used
+  expect_status 0
+}
+
 @test "--bisect names the setting without which it works" {
   LIAR_STATUS=13 LIAR_CURE=NCCL_SHM_DISABLE=1 run_muster check -n 2 --worker liar --bisect --json c.json
   expect_status 13
