@@ -4,32 +4,67 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "launcher/io/descendants.h"
+#include "launcher/io/guard.h"
+#include "launcher/io/spawn.h"
 
-/* Starts it with both outputs in one pipe; the pipe's read end, or -1. */
-static int start(const char *path, char *const *argv, char *const *environment, pid_t *pid,
-                 struct err *e)
+struct command {
+    pid_t pid; /* 0 = there is none */
+    int pidfd;
+    struct guard *guard; /* NULL where there is none */
+    struct descendants *descendants;
+};
+
+/* Why it was not executed; 0 = it was. By vfork, that is known once there is a child. */
+static int exec_failure(int fd)
 {
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) < 0)
+    struct spawn_failure failure;
+    return read(fd, &failure, sizeof failure) == (ssize_t)sizeof failure ? failure.sys : 0;
+}
+
+static int spawn_command(struct command *c, struct spawn *s, const int out[2],
+                         const int failure[2], struct err *e)
+{
+    pid_t pid;
+    s->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (s->in < 0)
+        return err_sys(e, errno, "/dev/null");
+    s->out = s->err = out[1];
+    s->exec_pipe = failure[1];
+    int rc = spawn_start(s, &pid, &c->pidfd, e);
+    close(s->in);
+    if (rc < 0)
+        return -1;
+    c->pid = pid;
+    guard_note_session(c->guard, 0, pid);
+    return 0;
+}
+
+/* Both of its outputs are in one pipe, whose read end it returns, or -1. */
+static int start(struct command *c, struct spawn *s, struct err *e)
+{
+    int out[2], failure[2];
+    if (pipe2(out, O_CLOEXEC) < 0)
         return err_sys(e, errno, "cannot make a pipe");
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], STDERR_FILENO);
-    int rc = posix_spawn(pid, path, &actions, NULL, argv, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    close(fds[1]);
-    if (rc == 0)
-        return fds[0];
-    close(fds[0]);
-    return err_sys(e, rc, "%s", path);
+    if (pipe2(failure, O_CLOEXEC) < 0) {
+        close(out[0]);
+        close(out[1]);
+        return err_sys(e, errno, "cannot make a pipe");
+    }
+    int rc = spawn_command(c, s, out, failure, e);
+    close(out[1]);
+    close(failure[1]);
+    int why = rc == 0 ? exec_failure(failure[0]) : 0;
+    close(failure[0]);
+    if (rc == 0 && !why)
+        return out[0];
+    close(out[0]);
+    return why ? err_sys(e, why, "%s", s->path) : -1;
 }
 
 /* Until the end of the output; false at the deadline, or where there is too much of it. */
@@ -51,33 +86,65 @@ static bool read_all(int fd, uint64_t end, struct buf *out)
 }
 
 /* A command may close its output and live on. */
-static bool has_ended(pid_t pid, uint64_t end)
+static bool has_ended(int pidfd, uint64_t end)
 {
-    struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-    if (p.fd < 0)
-        return true; /* a kernel without them: waitpid waits */
+    struct pollfd p = {.fd = pidfd, .events = POLLIN};
     int ready;
     do {
         uint64_t now = now_ms();
         ready = poll(&p, 1, now < end ? (int)(end - now) : 0);
     } while (ready < 0 && errno == EINTR);
-    close(p.fd);
     return ready > 0;
+}
+
+/* With all that it has started, in its session or out of it. */
+static void end(const struct command *c, int *status)
+{
+    if (!c->pid)
+        return;
+    kill(-c->pid, SIGKILL);
+    descendants_signal(c->descendants, SIGKILL);
+    guard_note_session(c->guard, 0, 0);
+    while (waitpid(c->pid, status, 0) < 0 && errno == EINTR)
+        ;
+    close(c->pidfd);
+}
+
+/* Before there is anything to be left. */
+static void watch_over(struct command *c)
+{
+    struct err e;
+    *c = (struct command){.pidfd = -1};
+    c->guard = guard_start(&e);
+    c->descendants = descendants_adopt();
+}
+
+static void release(struct command *c)
+{
+    guard_stop(c->guard);
+    descendants_free(c->descendants);
 }
 
 int capture(const char *path, char *const *argv, char *const *environment, uint64_t deadline_ms,
             struct buf *out, bool *is_complete, int *status, struct err *e)
 {
-    pid_t pid;
-    int fd = start(path, argv, environment, &pid, e);
-    if (fd < 0)
-        return -1;
-    uint64_t end = now_ms() + deadline_ms;
-    *is_complete = read_all(fd, end, out) && has_ended(pid, end);
-    if (!*is_complete)
-        kill(pid, SIGKILL);
-    close(fd); /* not before: its end would be SIGPIPE's */
-    while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-        ;
-    return 0;
+    struct command c;
+    struct spawn s;
+    watch_over(&c);
+    spawn_init(&s);
+    s.path = path;
+    s.argv = argv;
+    s.envp = environment;
+    s.mark = guard_mark(c.guard);
+    getrlimit(RLIMIT_NOFILE, &s.nofile);
+    int fd = start(&c, &s, e);
+    if (fd >= 0) {
+        uint64_t end_ms = now_ms() + deadline_ms;
+        *is_complete = read_all(fd, end_ms, out) && has_ended(c.pidfd, end_ms);
+    }
+    end(&c, status);
+    if (fd >= 0) /* not before: its end would be SIGPIPE's */
+        close(fd);
+    release(&c);
+    return fd < 0 ? -1 : 0;
 }

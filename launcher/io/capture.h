@@ -1,4 +1,8 @@
-/* capture.h - a short-lived command and what it says, within a time. */
+/* capture.h - a short-lived command and what it says, within a time.
+ *
+ * Nothing of it stays, whatever ends: its own end and the deadline take along what it has
+ * started; when muster is killed, its guard does (guard.h). Makes this process a subreaper.
+ */
 #ifndef MUSTER_LAUNCHER_IO_CAPTURE_H
 #define MUSTER_LAUNCHER_IO_CAPTURE_H
 

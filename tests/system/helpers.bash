@@ -90,6 +90,11 @@ none_left() {
   [[ -z $(leftovers) ]]
 }
 
+# How many processes run ./nap, a copy of sleep: by that those are found that do not carry this test's tag.
+naps_are() { # count
+  [[ $(find /proc/[0-9]*/exe -maxdepth 0 -lname "$PWD/nap" 2>/dev/null | wc -l) -eq $1 ]]
+}
+
 # Plain assertions that show what was there. bats' run sets status, output and stderr.
 expect_status() {
   [[ $status -eq $1 ]] && return 0

@@ -21,11 +21,6 @@ wait
 W
 }
 
-naps() { # how many processes run ./nap
-  find /proc/[0-9]*/exe -maxdepth 0 -lname "$PWD/nap" 2>/dev/null | wc -l
-}
-naps_are() { [[ $(naps) -eq $1 ]]; }
-
 guard_of() { # pid of muster
   pgrep -P "$1" -x job-guard
 }

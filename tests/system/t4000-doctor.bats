@@ -220,6 +220,17 @@ namespace() { # unshare's options: can they be had?
   kill -KILL "$asker"
   eventually 20 is_gone "$(<pid)"
 }
+@test "killed, it leaves nothing of a program that was asked in the worker's place" {
+  cp "$(command -v sleep)" nap
+  printf '#!/bin/sh\n%s/nap 300 &\nsetsid %s/nap 300 &\nenv -i setsid %s/nap 300 >/dev/null 2>&1 &\n: >up\nwait\n' "$PWD" "$PWD" "$PWD" >probe
+  begin doctor
+  eventually 20 naps_are 3
+  kill -KILL "$PID"
+  wait "$PID" || status=$?
+  [[ $status -eq 137 ]]
+  eventually 10 naps_are 0
+  no_leftovers
+}
 is_gone() { # pid
   ! kill -0 "$1" 2>/dev/null
 }

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +57,31 @@ static void one_that_does_not_end_is_ended(void **state)
     expect_killed(run("while :; do echo y; done", LONG_MS, 100)); /* too much of it */
 }
 
+/* The process whose number it said ends, too; it has become our child by then. */
+static void expect_gone(struct outcome *o)
+{
+    int status;
+    pid_t pid = (pid_t)strtol(buf_str(&o->text), NULL, 10);
+    assert_true(o->rc == 0 && pid > 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    buf_fini(&o->text);
+}
+
+static void nothing_that_it_started_stays(void **state)
+{
+    (void)state;
+    struct outcome o = run("sleep 600 >/dev/null 2>&1 & echo $!", LONG_MS, 100);
+    assert_true(o.is_complete);
+    expect_gone(&o);
+    o = run("setsid sleep 600 >/dev/null 2>&1 & echo $!", LONG_MS, 100);
+    assert_true(o.is_complete);
+    expect_gone(&o);
+    o = run("setsid sleep 600 & echo $!; wait", SHORT_MS, 100);
+    assert_true(!o.is_complete);
+    expect_gone(&o);
+}
+
 static void what_cannot_be_started_says_so(void **state)
 {
     char *argv[] = {(char *)(uintptr_t) "absent", NULL};
@@ -77,6 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_streams_and_the_status),
         cmocka_unit_test(one_that_does_not_end_is_ended),
+        cmocka_unit_test(nothing_that_it_started_stays),
         cmocka_unit_test(what_cannot_be_started_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
