@@ -62,6 +62,8 @@ void node_free(struct node *n)
         return;
     node_plan_free(n->plan);
     pulse_free(n->pulse);
+    node_mpi_forget(n);
+    free(n->meetings);
     free(n->workers);
     buf_fini(&n->gpu);
     free(n);
@@ -211,6 +213,15 @@ static void on_start(struct node *n, const struct mpi_layout *layout, uint64_t n
     }
 }
 
+/* The signals go first: who dies by them need not hear that it waits in vain. */
+static void leave(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    bool was_leaving = n->is_leaving;
+    node_stop_leave(n, now_ms, fx);
+    if (!was_leaving)
+        node_mpi_lost(n, fx);
+}
+
 /* ---- workers ---- */
 
 /* A worker is over: it ended, or never began. */
@@ -310,11 +321,11 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
         return;
     case FRAME_GATHERED:
         if (is_current)
-            node_mpi_gathered(&frame->u.gathered, fx);
+            node_mpi_gathered(n, &frame->u.gathered, fx);
         return;
     case FRAME_REFUSED:
     case FRAME_BYE:
-        node_stop_leave(n, now_ms, fx);
+        leave(n, now_ms, fx);
         return;
     case FRAME_HELLO:
     case FRAME_READY:
@@ -343,7 +354,7 @@ static void on_beat_due(struct node *n, uint64_t now_ms, struct effects *fx)
         || now_ms - n->last_heard_ms <= n->place.beat_ms * n->opt->beats_missed)
         return;
     note_add(fx, NOTE_HEAD_SILENT)->number = (int64_t)(now_ms - n->last_heard_ms);
-    node_stop_leave(n, now_ms, fx);
+    leave(n, now_ms, fx);
 }
 
 static void on_tick(struct node *n, uint64_t now_ms, struct effects *fx)
@@ -397,7 +408,7 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
         on_frame(n, &ev->u.frame.frame, ev->now_ms, out);
         return;
     case EV_LINK_LOST:
-        node_stop_leave(n, ev->now_ms, out);
+        leave(n, ev->now_ms, out);
         return;
     case EV_PREPARED:
         on_prepared(n, ev->u.prepared.mpi, out);

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include "launcher/core/node_mpi.h"
 #include "launcher/core/node_pulse.h"
 #include "launcher/core/note.h"
 
@@ -18,6 +19,7 @@ static void sweep(struct effects *fx, int signo)
 void node_drain_reaped(struct node *n, struct effects *fx)
 {
     node_move(n, NODE_REAPED);
+    node_mpi_forget(n);
     if (n->nspawned)
         effects_add(fx, FX_REAP);
     node_send(n, fx, FRAME_REAPED);

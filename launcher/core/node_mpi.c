@@ -1,8 +1,10 @@
 #include "launcher/core/node_mpi.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "launcher/core/mpi_gather.h"
 #include "launcher/core/node_stop.h"
 #include "launcher/core/note.h"
@@ -32,13 +34,21 @@ static bool fits(const struct gather *piece, struct effects *fx)
     return false;
 }
 
+static void tell_lost(const char *operation, struct effects *fx)
+{
+    effects_add(fx, FX_GATHERED)->u.gathered =
+        (struct gathered){.operation = operation, .is_lost = true};
+}
+
 void node_mpi_gather(struct node *n, const struct gather *piece, struct effects *fx)
 {
-    if (!n->is_leaving && fits(piece, fx))
-        node_send(n, fx, FRAME_GATHER)->u.gather = *piece;
-    else
-        effects_add(fx, FX_GATHERED)->u.gathered =
-            (struct gathered){.operation = piece->operation, .is_lost = true};
+    if (n->is_leaving || !fits(piece, fx)) {
+        tell_lost(piece->operation, fx);
+        return;
+    }
+    array_grow(n->meetings, n->nmeetings, n->cap_meetings);
+    n->meetings[n->nmeetings++] = mem_strdup(piece->operation);
+    node_send(n, fx, FRAME_GATHER)->u.gather = *piece;
 }
 
 void node_mpi_aborted(const struct node *n, uint32_t local_rank, struct effects *fx)
@@ -47,7 +57,31 @@ void node_mpi_aborted(const struct node *n, uint32_t local_rank, struct effects 
         node_stop_worker(fx, local_rank, SIGKILL);
 }
 
-void node_mpi_gathered(const struct gathered *gathered, struct effects *fx)
+static void end_meeting(struct node *n, const char *operation)
 {
+    for (size_t i = 0; i < n->nmeetings; i++)
+        if (strcmp(n->meetings[i], operation) == 0) {
+            free(n->meetings[i]);
+            n->meetings[i] = n->meetings[--n->nmeetings];
+            return;
+        }
+}
+
+void node_mpi_gathered(struct node *n, const struct gathered *gathered, struct effects *fx)
+{
+    end_meeting(n, gathered->operation);
     effects_add(fx, FX_GATHERED)->u.gathered = *gathered;
+}
+
+void node_mpi_lost(const struct node *n, struct effects *fx)
+{
+    for (size_t i = 0; i < n->nmeetings; i++)
+        tell_lost(n->meetings[i], fx);
+}
+
+void node_mpi_forget(struct node *n)
+{
+    for (size_t i = 0; i < n->nmeetings; i++)
+        free(n->meetings[i]);
+    n->nmeetings = 0;
 }

@@ -21,6 +21,13 @@ void node_mpi_gather(struct node *n, const struct gather *piece, struct effects 
 void node_mpi_aborted(const struct node *n, uint32_t local_rank, struct effects *fx);
 
 /* The answer has come. */
-void node_mpi_gathered(const struct gathered *gathered, struct effects *fx);
+void node_mpi_gathered(struct node *n, const struct gathered *gathered, struct effects *fx);
+
+/* There is no way to the head any more: who still waits for other nodes is told that nothing
+ * will come. What fx then borrows is valid until node_mpi_forget. */
+void node_mpi_lost(const struct node *n, struct effects *fx);
+
+/* A generation ends, and with it what its ranks have waited for. */
+void node_mpi_forget(struct node *n);
 
 #endif

@@ -64,8 +64,10 @@ struct node {
     } stop;
     struct pulse *pulse; /* of this generation */
     bool is_looked_at;   /* FX_STACKS is under way */
-    struct err err;      /* text of a refusal, referenced by frames */
-    struct buf gpu;      /* likewise */
+    char **meetings;     /* operations that ranks of this generation wait in for other nodes */
+    size_t nmeetings, cap_meetings;
+    struct err err; /* text of a refusal, referenced by frames */
+    struct buf gpu; /* likewise */
 };
 
 /* Goes to the next state, which has no deadline at first. A move that node.c's table does not

@@ -47,6 +47,7 @@ void fence_begin(struct world *w, uint32_t node, const struct mpi_layout *layout
     if (!w->config->is_mpi || layout->nnodes != w->config->nodes)
         world_broken(w, "node %u: a layout of %u nodes", node, layout->nnodes);
     w->nodes[node].fence = 0;
+    w->nodes[node].has_come = false;
     come(w, node);
 }
 
@@ -62,15 +63,22 @@ void fence_keep(struct world *w, struct gathered *gathered)
 void fence_answer(struct world *w, uint32_t node, const struct gathered *gathered)
 {
     struct sim_node *n = &w->nodes[node];
-    if (!n->is_in_fence || gathered->operation != names[n->fence])
+    if (!n->is_in_fence || strcmp(gathered->operation, names[n->fence]) != 0)
         world_broken(w, "node %u: an answer that it does not wait for", node);
     if (gathered->is_lost && !w->ncauses)
         world_broken(w, "node %u: a fence is lost, and nothing has happened", node);
     if (!gathered->is_lost && gathered->data.n != w->config->nodes)
         world_broken(w, "node %u: a fence of %zu nodes", node, gathered->data.n);
-    n->is_in_fence = false;
+    n->is_in_fence = n->has_come = false;
     if (!gathered->is_lost && ++n->fence < FENCES)
         come(w, node);
+}
+
+void fence_seen(struct world *w, uint32_t node, enum event_type type)
+{
+    struct sim_node *n = &w->nodes[node];
+    if (type == EV_LINK_LOST && n->has_come && !n->is_reaped)
+        world_broken(w, "node %u: its link is lost, and its fence waits on", node);
 }
 
 void fence_check(struct world *w)

@@ -396,7 +396,9 @@ static void node_event(struct world *w, uint32_t node, struct event *ev, uint32_
         return;
     if (ev->type == EV_FRAME && ev->u.frame.frame.type == FRAME_STOP)
         n->stop_generation = ev->u.frame.frame.generation;
+    n->has_come = n->has_come || ev->type == EV_GATHER;
     step(w, node, ev);
+    fence_seen(w, node, ev->type);
     if (node_is_done(n->machine)) {
         n->is_over = true;
         check_node_over(w, node);

@@ -37,6 +37,7 @@ struct sim_node {
     bool is_up, is_dead, is_over, is_lost, is_up_cut, is_down_cut, is_sweeping, is_blocked;
     uint32_t fence;   /* how many its ranks have passed in this generation */
     bool is_in_fence; /* they wait in the next one */
+    bool has_come;    /* and its machine knows it */
     bool is_reaped;   /* the processes of this generation have been collected */
 };
 
@@ -103,6 +104,7 @@ uint64_t fence_frames(const struct world *w); /* of a node and generation, at mo
 void fence_begin(struct world *w, uint32_t node, const struct mpi_layout *layout);
 void fence_keep(struct world *w, struct gathered *gathered); /* beyond the head's step */
 void fence_answer(struct world *w, uint32_t node, const struct gathered *gathered);
+void fence_seen(struct world *w, uint32_t node, enum event_type type); /* by its machine */
 void fence_check(struct world *w);
 
 /* check.c */

@@ -47,6 +47,31 @@ int main(void)
     return 0;
 }
 C
+  cat >"$BATS_FILE_TMPDIR/fence.c" <<'C'
+/* A client of PMIx alone, deaf to SIGTERM: says what comes of a fence that those of node 2 never reach. */
+#include <pmix.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+    pmix_proc_t me;
+    char name[32];
+    if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
+        return 1;
+    while (atoi(getenv("NODE_RANK")) == 2)
+        pause();
+    signal(SIGTERM, SIG_IGN);
+    pmix_status_t status = PMIx_Fence(NULL, 0, NULL, 0);
+    snprintf(name, sizeof name, "came.%s", getenv("RANK"));
+    FILE *f = fopen(name, "w");
+    fprintf(f, "%s\n", status == PMIX_SUCCESS ? "success" : "error");
+    return fclose(f);
+}
+C
+  # shellcheck disable=SC2046 # words
+  ! pkg-config --exists pmix || cc -O -o "$BATS_FILE_TMPDIR/fence" "$BATS_FILE_TMPDIR/fence.c" $(pkg-config --cflags --libs pmix) || return 1
   for flavour in openmpi mpich; do
     command -v "mpicc.$flavour" >/dev/null || continue
     "mpicc.$flavour" -O -o "$BATS_FILE_TMPDIR/hello.$flavour" "$SOURCE/examples/mpi/main.c" || return 1
@@ -163,6 +188,21 @@ node_dies() { # flavour
 }
 @test "Open MPI: a host that dies while others wait for it in MPI_Init is named, and nobody waits" { node_dies openmpi; }
 @test "MPICH: a host that dies while others wait for it in MPI_Init is named, and nobody waits" { node_dies mpich; }
+
+@test "PMIx: who waits in a fence when the head dies hears of it, even if deaf to signals" {
+  with openmpi
+  [[ -x $BATS_FILE_TMPDIR/fence ]] || skip "libpmix-dev is not installed"
+  launch job 1 -v --mpi=pmix --grace 600 --hostfile hostfile "$BATS_FILE_TMPDIR/fence"
+  eventually 40 waits_of 2
+  kill -KILL "${PIDS[job]}"
+  eventually 40 grep -qs error came.2 # of node 1
+  eventually 40 grep -qs error came.3
+  lab_ps_empty
+}
+
+waits_of() { # nodes that the head of job knows to wait in a fence
+  [[ $(grep -c ' job\].* frame node=[0-9]* gather ' job.err) -eq $1 ]]
+}
 
 never_comes() { # flavour mode
   with "$1"
