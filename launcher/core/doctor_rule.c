@@ -12,20 +12,21 @@ const char *rule_host(const struct host_evidence *ev)
     return ev->host ? ev->host : "this host";
 }
 
-static struct finding *add(const struct rule *rule, struct finding_list *out, const char *seen)
+__attribute__((format(printf, 3, 0))) static struct finding *
+add(const struct rule *rule, struct finding_list *out, const char *fmt, va_list args)
 {
+    char seen[FINDING_TEXT_MAX];
+    vsnprintf(seen, sizeof seen, fmt, args);
     return finding_add(out, rule->id, rule->level, rule->symptom, rule->fix, "%s", seen);
 }
 
 struct finding *rule_found(const struct rule *rule, const struct host_evidence *ev,
                            struct finding_list *out, const char *fmt, ...)
 {
-    char seen[FINDING_TEXT_MAX];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(seen, sizeof seen, fmt, args);
+    struct finding *f = add(rule, out, fmt, args);
     va_end(args);
-    struct finding *f = add(rule, out, seen);
     finding_add_host(f, rule_host(ev));
     return f;
 }
@@ -33,12 +34,10 @@ struct finding *rule_found(const struct rule *rule, const struct host_evidence *
 struct finding *rule_differs(const struct rule *rule, struct finding_list *out, const char *fmt,
                              ...)
 {
-    char seen[FINDING_TEXT_MAX];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(seen, sizeof seen, fmt, args);
+    struct finding *f = add(rule, out, fmt, args);
     va_end(args);
-    struct finding *f = add(rule, out, seen);
     f->is_difference = true;
     return f;
 }

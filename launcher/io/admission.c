@@ -11,6 +11,7 @@
 #include "launcher/core/strangers.h"
 #include "rendezvous/netif.h"
 #include "rendezvous/peer_uid.h"
+#include "rendezvous/server_note.h"
 
 struct admission {
     const uv_loop_t *loop;
@@ -154,6 +155,23 @@ void admission_stranger(struct admission *a, const struct peer_ip *ip, const cha
     const char *reason = strstr(text, ": ");
     if (strangers_add(a->strangers, ip, reason ? reason : text))
         log_info("link", "turned away: %s", text);
+}
+
+/* Who was not admitted has been told of when it was not. */
+void admission_note(struct admission *a, const char *before, const struct server_note *note)
+{
+    struct buf words;
+    bool is_detail =
+        note->kind == SERVER_NOTE_GATE_CLOSED || note->kind == SERVER_NOTE_OLD_GENERATION;
+    if (note->kind == SERVER_NOTE_NOT_ADMITTED)
+        return;
+    buf_init(&words, 0);
+    server_note_format(note, &words);
+    if (server_note_is_stranger(note))
+        admission_stranger(a, &note->ip, buf_str(&words));
+    else
+        log_line(is_detail ? LOG_DEBUG : LOG_INFO, "store", "%s%s", before, buf_str(&words));
+    buf_fini(&words);
 }
 
 void admission_end(struct admission *a)

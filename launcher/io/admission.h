@@ -15,6 +15,7 @@
 #include "rendezvous/peer_ip.h"
 
 struct admission;
+struct server_note;
 struct sockaddr;
 struct uv_loop_s;
 struct uv_tcp_s;
@@ -43,6 +44,11 @@ int64_t admission_user(struct admission *a, const struct uv_tcp_s *tcp);
 /* Somebody who spoke to the port was turned away. text: "10.0.0.7:40112: reason". Told once a
  * reason and address. */
 void admission_stranger(struct admission *a, const struct peer_ip *ip, const char *text);
+
+/* What the port's server has to say: a stranger as above, else a line that begins with
+ * `before`.
+ */
+void admission_note(struct admission *a, const char *before, const struct server_note *note);
 
 /* Says how many were turned away if not each was told, and frees it. NULL is fine. */
 void admission_end(struct admission *a);

@@ -43,17 +43,8 @@ static void on_signal(void *ctx, int signo)
 
 static void on_note(void *ctx, const struct server_note *note)
 {
-    struct driver_store *d = ctx;
-    struct buf words;
-    if (note->kind == SERVER_NOTE_NOT_ADMITTED) /* told by who has not admitted it */
-        return;
-    buf_init(&words, 0);
-    server_note_format(note, &words);
-    if (server_note_is_stranger(note))
-        admission_stranger(d->admission, &note->ip, buf_str(&words));
-    else
-        log_info("store", "%s", buf_str(&words));
-    buf_fini(&words);
+    const struct driver_store *d = ctx;
+    admission_note(d->admission, "", note);
 }
 
 static bool admit(void *ctx, const struct sockaddr *near, const struct sockaddr *far)

@@ -56,21 +56,8 @@ bool head_admission_admit(void *ctx, const struct sockaddr *near, const struct s
 
 void head_admission_note(void *ctx, const struct server_note *note)
 {
-    struct driver_head *d = ctx;
-    struct buf words;
-    if (note->kind == SERVER_NOTE_NOT_ADMITTED) /* told by who has not admitted it */
-        return;
-    buf_init(&words, 0);
-    server_note_format(note, &words);
-    if (server_note_is_stranger(note) && d->admission)
-        admission_stranger(d->admission, &note->ip, buf_str(&words));
-    else
-        log_line(note->kind == SERVER_NOTE_GATE_CLOSED
-                         || note->kind == SERVER_NOTE_OLD_GENERATION
-                     ? LOG_DEBUG
-                     : LOG_INFO,
-                 "store", "store: %s", buf_str(&words));
-    buf_fini(&words);
+    const struct driver_head *d = ctx;
+    admission_note(d->admission, "store: ", note);
 }
 
 int head_admission_open(struct driver_head *d, struct err *e)

@@ -70,17 +70,21 @@ gpus_by_rank() {
   [[ -z $(ls tmp) ]]
 }
 
+# With the same words and status by run and by plan.
+refused_alike() { # arguments...
+  local want said
+  run_muster run "$@"
+  want=$status said=$stderr
+  run_muster plan "$@"
+  [[ $status -eq $want && $want -ne 0 && $stderr == "$said" && -z $output ]] ||
+    { printf '%s: run %s %s\nplan %s %s\n' "$*" "$want" "$said" "$status" "$stderr"; return 1; }
+}
 @test "refused as run refuses: GPU, program, option" {
   gpus_are N4
-  local words want said
+  local words
   for words in "--gpus 9 true" "no-such-program" "./none.py" "--grace x true" "-n 9 true" "$PWD"; do
     # shellcheck disable=SC2086 # words
-    run_muster run $words
-    want=$status said=$stderr
-    # shellcheck disable=SC2086
-    run_muster plan $words
-    [[ $status -eq $want && $want -ne 0 && $stderr == "$said" && -z $output ]] ||
-      { printf '%s: run %s %s\nplan %s %s\n' "$words" "$want" "$said" "$status" "$stderr"; return 1; }
+    refused_alike $words
   done
 }
 
@@ -160,16 +164,11 @@ W
 @test "a list of hosts that run refuses: the same words and status" {
   printf 'a slots=2\na slots=3\n' >twice
   printf 'localhost slots=1 iface=eth9x\n' >iface
-  local words want said
+  local words
   for words in "--hostfile twice true" "--hostfile iface true" "--hosts a,b --nnodes 3 true" "--hosts a -x NOSUCH true" \
     "--hosts a --ssh ./none true" "--hosts a --exclude a true"; do
     # shellcheck disable=SC2086 # words
-    run_muster run $words
-    want=$status said=$stderr
-    # shellcheck disable=SC2086
-    run_muster plan $words
-    [[ $status -eq $want && $want -ne 0 && $stderr == "$said" && -z $output ]] ||
-      { printf '%s: run %s %s\nplan %s %s\n' "$words" "$want" "$said" "$status" "$stderr"; return 1; }
+    refused_alike $words
   done
   run_muster plan --nnodes 2 --rdzv-endpoint localhost:1 true
   expect_status 2

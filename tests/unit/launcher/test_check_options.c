@@ -9,24 +9,17 @@
 
 #include "launcher/core/check_options.h"
 #include "launcher/core/command_page.h"
-
-enum { WORDS_MAX = 32 };
+#include "tests/unit/words.h"
 
 static struct check_options opt;
 static struct err err;
-static char line[512], joined[512];
+static struct words words;
+static char joined[512];
 
 static int parse_with(const char *text, const char *const *environment)
 {
-    char *words[WORDS_MAX + 1];
-    size_t n = 0;
-    memset(line, 0, sizeof line);
-    strncpy(line, text, sizeof line - 1);
-    for (char *word = strtok(line, " "); word && n < WORDS_MAX; word = strtok(NULL, " "))
-        words[n++] = word;
-    words[n] = NULL;
     check_options_fini(&opt);
-    return check_options_parse(words, environment, &opt, &err);
+    return check_options_parse(words_split(&words, text), environment, &opt, &err);
 }
 
 static int parse(const char *text)

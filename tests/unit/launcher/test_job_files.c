@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "launcher/core/rank_set.h"
+#include "launcher/io/folder.h"
 #include "launcher/io/job_files.h"
 
 static char folder[] = "/tmp/muster-test-XXXXXX";
@@ -29,10 +30,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    char *command = mem_printf("rm -r %s", folder);
-    int rc = system(command);
-    free(command);
-    return rc;
+    folder_remove(folder);
+    return access(folder, F_OK) == 0;
 }
 
 static char *in_folder(const char *name)

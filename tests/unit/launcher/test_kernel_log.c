@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "launcher/core/xid.h"
+#include "launcher/io/folder.h"
 #include "launcher/io/kernel_log.h"
 
 static void lines(void **state)
@@ -105,9 +106,7 @@ static void a_log(void **state)
     expect(k, NULL, NULL);
     expect(NULL, "00000000:07:00.0", NULL);
     kernel_log_close(k);
-    char *command = mem_printf("rm -r %s", root);
-    assert_int_equal(system(command), 0);
-    free(command);
+    folder_remove(root);
     free(dev);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/io/folder.h"
 #include "launcher/io/oom.h"
 
 static char root[] = "/tmp/muster-test-XXXXXX";
@@ -31,10 +32,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    char *command = mem_printf("rm -r %s", root);
-    int rc = system(command);
-    free(command);
-    return rc;
+    folder_remove(root);
+    return access(root, F_OK) == 0;
 }
 
 static void a_limit_of_a_parent(void **state)

@@ -9,23 +9,15 @@
 
 #include "launcher/core/command_page.h"
 #include "launcher/core/options.h"
-
-enum { WORDS_MAX = 16 };
+#include "tests/unit/words.h"
 
 static struct options opt;
 static struct err err;
+static struct words words;
 
-/* Words in one text, split at blanks; they live until the next call. */
 static int parse_with(const char *text, const char *const *environment)
 {
-    static char line[512];
-    static char *words[WORDS_MAX + 1];
-    size_t n = 0;
-    strncpy(line, text, sizeof line - 1);
-    for (char *word = strtok(line, " "); word && n < WORDS_MAX; word = strtok(NULL, " "))
-        words[n++] = word;
-    words[n] = NULL;
-    return options_parse(words, environment, &opt, &err);
+    return options_parse(words_split(&words, text), environment, &opt, &err);
 }
 
 static int parse(const char *text)

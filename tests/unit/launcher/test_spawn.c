@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/io/folder.h"
 #include "launcher/io/spawn.h"
 
 static char folder[] = "/tmp/muster-test-XXXXXX";
@@ -62,10 +63,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    char *command = mem_printf("rm -r %s", folder);
-    int rc = system(command);
-    free(command);
-    return rc;
+    folder_remove(folder);
+    return access(folder, F_OK) == 0;
 }
 
 static void expect_found(const char *program, const char *where)

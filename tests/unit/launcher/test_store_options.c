@@ -9,24 +9,15 @@
 
 #include "launcher/core/command_page.h"
 #include "launcher/core/store_options.h"
-
-enum { WORDS_MAX = 8 };
+#include "tests/unit/words.h"
 
 static struct store_options opt;
 static struct err err;
+static struct words words;
 
-/* Words in one text, split at blanks; they live until the next call. */
 static int parse_with(const char *text, const char *const *environment)
 {
-    static char line[256];
-    char *words[WORDS_MAX + 1];
-    size_t n = 0;
-    memset(line, 0, sizeof line);
-    strncpy(line, text, sizeof line - 1);
-    for (char *word = strtok(line, " "); word && n < WORDS_MAX; word = strtok(NULL, " "))
-        words[n++] = word;
-    words[n] = NULL;
-    return store_options_parse(words, environment, &opt, &err);
+    return store_options_parse(words_split(&words, text), environment, &opt, &err);
 }
 
 static int parse(const char *text)

@@ -12,31 +12,19 @@
 #include "launcher/core/command_page.h"
 #include "launcher/core/completion_render.h"
 #include "launcher/core/torchrun_options.h"
-
-enum { WORDS_MAX = 24 };
+#include "tests/unit/words.h"
 
 static struct options opt;
 static struct err err;
 
-static size_t split(const char *text, char *line, size_t size, char **words)
-{
-    size_t n = 0;
-    snprintf(line, size, "%s", text);
-    for (char *word = strtok(line, " "); word && n < WORDS_MAX; word = strtok(NULL, " "))
-        words[n++] = word;
-    words[n] = NULL;
-    return n;
-}
-
-/* Both in one text each, split at blanks; they live until the next call. */
+/* Both in one text each. */
 static int parse_with(const char *text, const char *variables)
 {
-    static char line[512], more[512];
-    static char *words[WORDS_MAX + 1], *environment[WORDS_MAX + 1];
-    split(text, line, sizeof line, words);
-    split(variables, more, sizeof more, environment);
+    static struct words words, environment;
     err.text[0] = '\0';
-    return torchrun_options_parse(words, (const char *const *)environment, &opt, &err);
+    return torchrun_options_parse(words_split(&words, text),
+                                  (const char *const *)words_split(&environment, variables),
+                                  &opt, &err);
 }
 
 static int parse(const char *text)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "launcher/io/folder.h"
 #include "launcher/io/probe_proc.h"
 
 /* Writes root/path, making its folders. */
@@ -27,13 +28,6 @@ static void put(const char *root, const char *path, const char *text)
     fputs(text, file);
     fclose(file);
     free(full);
-}
-
-static void drop(const char *root)
-{
-    char *command = mem_printf("rm -r '%s'", root);
-    assert_int_equal(system(command), 0);
-    free(command);
 }
 
 static void lists_in_pci_order(void **state)
@@ -66,7 +60,7 @@ static void lists_in_pci_order(void **state)
     assert_int_equal(inv.devices[1].index, 1);
     assert_int_equal(inv.devices[1].nprocs, -1);
     inventory_fini(&inv);
-    drop(root);
+    folder_remove(root);
 }
 
 static void nothing_to_read_is_no_inventory(void **state)
@@ -81,7 +75,7 @@ static void nothing_to_read_is_no_inventory(void **state)
     put(root, "driver/nvidia/gpus/x/information", "");
     assert_int_equal(probe_proc(root, &inv, &e), -1);
     assert_non_null(strstr(e.text, "no GPU"));
-    drop(root);
+    folder_remove(root);
 }
 
 static void finds_the_numa_node(void **state)
@@ -95,7 +89,7 @@ static void finds_the_numa_node(void **state)
     assert_int_equal(probe_pci_numa(root, "00000000:17:00.0"), -1);
     assert_int_equal(probe_pci_numa(root, "00000000:18:00.0"), -1);
     assert_int_equal(probe_pci_numa(root, "junk"), -1);
-    drop(root);
+    folder_remove(root);
 }
 
 int main(void)
