@@ -1,6 +1,5 @@
 #include "worker/join.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,18 +15,6 @@
 #include "worker/status.h"
 
 enum { STORE_CONNECT_MS = 60000, STORE_ANSWER_MS = 60000 };
-
-/* What is named has to be there, even where it is not used. */
-static int find_library(const char *path, char *why, size_t size)
-{
-    void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    if (!handle) {
-        snprintf(why, size, "%s", dlerror());
-        return -1;
-    }
-    dlclose(handle);
-    return 0;
-}
 
 static int refuse_library(const struct worker *w, const char *why, struct err *e)
 {
@@ -46,7 +33,8 @@ static int choose_backend(struct worker *w, struct err *e)
                  o->backend == BACKEND_NCCL ? "--backend nccl" : "GPUs and libnccl found");
         return 0;
     }
-    if (o->nccl_path && (has_gpu || find_library(o->nccl_path, why, sizeof why) < 0))
+    /* What is named has to be there, even where it is not used. */
+    if (o->nccl_path && (has_gpu || library_find(o->nccl_path, why, sizeof why) < 0))
         return refuse_library(w, why, e);
     if (o->backend == BACKEND_NCCL) {
         err_set(e, ERR_UNAVAILABLE, "rank %u: the NCCL backend is not available: %s",

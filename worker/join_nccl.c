@@ -1,5 +1,6 @@
 #include "worker/join_nccl.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,3 +200,14 @@ int library_connect(struct worker *w, struct err *e)
     return unavailable(e);
 }
 #endif
+
+int library_find(const char *path, char *why, size_t size)
+{
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (!handle) {
+        snprintf(why, size, "%s", dlerror());
+        return -1;
+    }
+    dlclose(handle);
+    return 0;
+}

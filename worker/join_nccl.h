@@ -12,6 +12,10 @@
 /* What has to be in the environment before NCCL is loaded; in phase cuda_ok. 0 or a status. */
 int library_environment(struct worker *w, struct err *e);
 
+/* Whether there is such a library at all, in a build without NCCL too: 0, or -1 with the reason
+ * in why. It is not kept. */
+int library_find(const char *path, char *why, size_t size);
+
 /* -1 with the reason in why; path NULL: the system's. */
 int library_load(struct library **out, const char *path, char *why, size_t size);
 void library_free(struct library *l); /* NULL is fine */
