@@ -222,7 +222,7 @@ namespace() { # unshare's options: can they be had?
 }
 @test "killed, it leaves nothing of a program that was asked in the worker's place" {
   cp "$(command -v sleep)" nap
-  printf '#!/bin/sh\n%s/nap 300 &\nsetsid %s/nap 300 &\nenv -i setsid %s/nap 300 >/dev/null 2>&1 &\n: >up\nwait\n' "$PWD" "$PWD" "$PWD" >probe
+  printf '#!/bin/sh\n%s/nap 300 &\nsetsid %s/nap 300 &\nenv -i setsid %s/nap 300 >/dev/null 2>&1 &\nwait\n' "$PWD" "$PWD" "$PWD" >probe
   begin doctor
   eventually 20 naps_are 3
   kill -KILL "$PID"
