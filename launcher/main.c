@@ -107,6 +107,8 @@ static int dispatch(int argc, char **argv)
         return cmd_run(argv + 1);
     if (strcmp(word, "agent") == 0) /* what muster starts on other hosts */
         return cmd_agent(argv + 2);
+    if (strcmp(word, "sampler") == 0) /* what a node starts to measure */
+        return cmd_sampler();
     for (unsigned i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(word, name_of(i)) == 0)
             return run_command((enum command_id)i, argv + 2);

@@ -17,7 +17,7 @@ int job_pick(const struct jobs_options *opt, enum control_verb verb, char **path
              struct control_status *status, struct err *e)
 {
     struct job_list list;
-    if (control_find(&list, e) < 0)
+    if (control_find(CONTROL_STATUS, &list, e) < 0)
         return -1;
     const struct job_row *row = job_list_pick(&list, opt->job, e);
     int rc = row ? control_ask(row->path, verb, status, e) : -1;

@@ -21,7 +21,7 @@ int cmd_ps(char *const *args)
     int status = job_command_begin(JOBS_PS, COMMAND_ps, args, &opt);
     if (status >= 0)
         return status;
-    if (control_find(&list, &e) < 0)
+    if (control_find(opt.is_json ? CONTROL_SAMPLE : CONTROL_STATUS, &list, &e) < 0)
         return cmd_fail(&e);
     struct buf text;
     buf_init(&text, 0);

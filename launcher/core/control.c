@@ -116,6 +116,13 @@ static void add_rank(size_t rank, const struct control_rank *r, struct buf *out)
     add_count(r->quiet_ms, out);
     add_word(r->host, out);
     buf_addc(out, '\n');
+    if (r->starts)
+        buf_addf(out, "starts %zu %u\n", rank, (unsigned)r->starts);
+    if (r->sample.asked_ms.is_known) {
+        buf_addf(out, "sample %zu", rank);
+        rank_sample_format(&r->sample, ' ', out);
+        buf_addc(out, '\n');
+    }
     if (!r->where)
         return;
     buf_addf(out, "at %zu ", rank);
@@ -138,6 +145,7 @@ void control_status_format(const struct control_status *s, struct buf *out)
     add_line("log_dir", s->log_dir, out);
     add_line("log_root", s->log_root, out);
     add_line("stacks", s->stacks, out);
+    add_line("sample_why", s->sample_why, out);
     for (size_t i = 0; i < s->nranks; i++)
         add_rank(i, &s->ranks[i], out);
     buf_adds(out, "end\n");
@@ -228,13 +236,37 @@ static bool read_rank(struct str rest, struct control_status *out, size_t *cap)
     return true;
 }
 
-static bool read_where(struct str rest, struct control_status *out)
+/* The rank that a line after its own is about; NULL: none. */
+static struct control_rank *take_rank(struct str *rest, struct control_status *out)
 {
     uint64_t rank;
-    if (!take_number(&rest, RANKS_MAX, &rank) || rank >= out->nranks || !rest.p)
+    if (!take_number(rest, RANKS_MAX, &rank) || rank >= out->nranks || !rest->p)
+        return NULL;
+    return &out->ranks[rank];
+}
+
+static bool read_where(struct str rest, struct control_status *out)
+{
+    struct control_rank *rank = take_rank(&rest, out);
+    if (rank)
+        set_text(&rank->where, rest);
+    return rank != NULL;
+}
+
+static bool read_starts(struct str rest, struct control_status *out)
+{
+    uint64_t n;
+    struct control_rank *rank = take_rank(&rest, out);
+    if (!rank || str_parse_u64(rest, 0, UINT32_MAX, &n) < 0)
         return false;
-    set_text(&out->ranks[rank].where, rest);
+    rank->starts = (uint32_t)n;
     return true;
+}
+
+static bool read_sample(struct str rest, struct control_status *out)
+{
+    struct control_rank *rank = take_rank(&rest, out);
+    return rank && rank_sample_parse(&rest, ' ', &rank->sample);
 }
 
 static bool read_layout(struct str text, enum log_layout *layout)
@@ -253,8 +285,13 @@ static bool read_text(struct str key, struct str rest, struct control_status *ou
         const char *key;
         char **to;
     } rows[] = {
-        {"job", &out->job_id},      {"program", &out->program},   {"state", &out->state},
-        {"log_dir", &out->log_dir}, {"log_root", &out->log_root}, {"stacks", &out->stacks},
+        {"job", &out->job_id},
+        {"program", &out->program},
+        {"state", &out->state},
+        {"log_dir", &out->log_dir},
+        {"log_root", &out->log_root},
+        {"stacks", &out->stacks},
+        {"sample_why", &out->sample_why},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (str_eq(key, rows[i].key)) {
@@ -295,6 +332,10 @@ static bool read_line(struct str line, struct control_status *out, size_t *cap)
         return read_rank(rest, out, cap);
     if (str_eq(key, "at"))
         return read_where(rest, out);
+    if (str_eq(key, "starts"))
+        return read_starts(rest, out);
+    if (str_eq(key, "sample"))
+        return read_sample(rest, out);
     if (str_eq(key, "layout"))
         return read_layout(rest, &out->layout);
     if (str_eq(key, "here")) {
@@ -356,5 +397,6 @@ void control_status_fini(struct control_status *s)
     free(s->log_dir);
     free(s->log_root);
     free(s->stacks);
+    free(s->sample_why);
     *s = (struct control_status){0};
 }

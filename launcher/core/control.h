@@ -5,8 +5,10 @@
  *   muster/1 ok | muster/1 error WHY    the first line of the answer
  *   KEY WORDS                           facts of the job; an unknown key is skipped
  *   rank R NODE LOCAL PID STATE INDEX UUID STEP QUIET_MS HOST   one a rank; - is not known
- *   at R WORDS                          what rank R was seen doing when its stacks were taken
- *   end                                 without it the answer was cut off
+ *   starts R N                          how often rank R was started in this job
+ *   sample R NUMBERS                    what rank R and its GPU were doing, as
+ * rank_sample_format at R WORDS                          what rank R was seen doing when its
+ * stacks were taken end                                 without it the answer was cut off
  *
  * The number is the version: 2 would be a form that a reader of 1 cannot understand. Keys are
  * only ever added.
@@ -22,10 +24,12 @@
 #include "base/str.h"
 #include "launcher/core/event.h"
 #include "launcher/core/log_paths.h"
+#include "launcher/core/rank_sample.h"
 
 /* X(name, word) */
 #define CONTROL_VERBS(X)                                                                       \
     X(STATUS, "status")                                                                        \
+    X(SAMPLE, "sample") /* status, once every node was asked what its ranks do */              \
     X(STOP, "stop")                                                                            \
     X(KILL, "kill")                                                                            \
     X(STACK, "stack")
@@ -58,23 +62,28 @@ enum rank_state {
 /* Texts are owned. */
 struct control_rank {
     uint32_t node, local_rank, pid;
+    uint32_t starts; /* how often this rank was started in this job; restarts are one less */
     enum rank_state state;
     char *host;
-    char *gpu_index, *gpu_uuid;      /* NULL = no GPU, or one of another node */
+    char *gpu_index, *gpu_uuid;      /* NULL = no GPU, or its node has not said which */
     char *where;                     /* NULL = not seen */
     struct maybe_u64 step, quiet_ms; /* the last STEP; since the last sign of life */
+    struct rank_sample sample;       /* empty where nobody asked, or its node did not answer */
 };
 
-/* A job as it says of itself. Texts are owned; NULL = none. */
+/* A job as it says of itself: the one snapshot that `muster ps`, `muster top` and whoever else
+ * shows a job read. The answer to CONTROL_SAMPLE has the samples of all ranks of all nodes.
+ * Texts are owned; NULL = none. */
 struct control_status {
     char *job_id, *program, *state;
     uint32_t pid, generation, max_restarts, nnodes;
     uint64_t uptime_ms;
     struct maybe_u64 here; /* the node of the head's own process; not known = it is none */
     enum log_layout layout;
-    char *log_dir;  /* the files of this generation, of the ranks of the head's own node */
-    char *log_root; /* of --log-dir, where the head runs no worker: files are on the nodes */
-    char *stacks;   /* the file that the last stacks were written to */
+    char *log_dir;    /* the files of this generation, of the ranks of the head's own node */
+    char *log_root;   /* of --log-dir, where the head runs no worker: files are on the nodes */
+    char *stacks;     /* the file that the last stacks were written to */
+    char *sample_why; /* why figures are missing on a node that answers; its host is named */
     struct control_rank *ranks; /* by rank */
     size_t nranks;
 };

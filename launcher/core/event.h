@@ -133,7 +133,9 @@ enum { NODE_RANK_ANY = UINT32_MAX };
     X(STACKED, up)                                                                             \
     X(GATHER, up)                                                                              \
     X(WANTED, down)                                                                            \
-    X(GATHERED, down)
+    X(GATHERED, down)                                                                          \
+    X(SAMPLE, down)                                                                            \
+    X(SAMPLED, up)
 
 enum frame_type {
 #define X(name, direction) FRAME_##name,
@@ -208,6 +210,9 @@ struct frame {
         struct {
             const char *file; /* where the stacks stand, NULL = nowhere */
         } stacked;            /* all have been told */
+        struct {
+            struct str text; /* node_sample.h */
+        } sampled;
         struct gather gather; /* also wanted, without data: the node that has to be told */
         struct gathered gathered;
     } u;
@@ -238,6 +243,8 @@ struct frame {
     X(LOOKED, node)                                                                            \
     X(STACK, node)                                                                             \
     X(STACKED, node)                                                                           \
+    X(SAMPLE, head)                                                                            \
+    X(SAMPLED, node)                                                                           \
     X(GATHER, node)                                                                            \
     X(ABORTED, node)                                                                           \
     X(SWEPT, node)
@@ -318,6 +325,9 @@ struct event {
         struct {
             const char *file; /* as in the frame */
         } stacked;
+        struct {
+            struct str text; /* items of node_sample.h; valid until the next FX_SAMPLE */
+        } sampled;
         struct gather gather; /* this node's ranks have come */
         struct {
             uint32_t local_rank;
@@ -343,6 +353,7 @@ struct event {
     X(DROP_OUTPUT, both)                                                                       \
     X(LOOK, node)                                                                              \
     X(STACKS, node)                                                                            \
+    X(SAMPLE, node)                                                                            \
     X(WORLD, node)                                                                             \
     X(WANTED, node)                                                                            \
     X(GATHERED, node)

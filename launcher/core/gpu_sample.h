@@ -5,13 +5,23 @@
 #include "base/buf.h"
 #include "launcher/core/event.h"
 
+/* X(member): every figure, in the order in which a sample is written (rank_sample.h). */
+#define GPU_FIGURES(X)                                                                         \
+    X(util)         /* percent of the time in which any kernel ran */                          \
+    X(power_mw)     /* what it draws now */                                                    \
+    X(used)         /* memory, bytes */                                                        \
+    X(total)        /* likewise */                                                             \
+    X(temp_c)       /* of the GPU, degrees Celsius */                                          \
+    X(clock_events) /* why its clocks are lower: NVML's bits */                                \
+    X(nvlink_tx)    /* bytes over all its NVLinks since the driver began to count */           \
+    X(nvlink_rx)    /* likewise */                                                             \
+    X(pcie_tx)      /* bytes over PCI Express, likewise */                                     \
+    X(pcie_rx)
+
 struct gpu_sample {
-    char uuid[96];
-    struct maybe_u64 util;         /* percent of the time in which any kernel ran */
-    struct maybe_u64 power_mw;     /* what it draws now */
-    struct maybe_u64 used, total;  /* memory, bytes */
-    struct maybe_u64 temp_c;       /* of the GPU, degrees Celsius */
-    struct maybe_u64 clock_events; /* why its clocks are lower: NVML's bits */
+#define X(member) struct maybe_u64 member;
+    GPU_FIGURES(X)
+#undef X
 };
 
 /* Appends why the clocks are held down, "power cap" or "thermal, power brake", from the bits of

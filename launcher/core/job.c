@@ -11,6 +11,7 @@
 #include "launcher/core/job_look.h"
 #include "launcher/core/job_mpi.h"
 #include "launcher/core/job_refuse.h"
+#include "launcher/core/job_sample.h"
 #include "launcher/core/job_signal.h"
 #include "launcher/core/job_spare.h"
 #include "launcher/core/job_state.h"
@@ -68,6 +69,7 @@ struct job *job_new(const struct options *opt, uint32_t nnodes, uint64_t beat_ms
     j->beat_ms = beat_ms;
     j->next_beat_check_ms = j->time_limit_at_ms = j->state_deadline_ms = UINT64_MAX;
     j->join_limit_ms = j->survey.deadline_ms = j->deaf_limit_ms = UINT64_MAX;
+    j->samples.deadline_ms = UINT64_MAX;
     notice_parse(opt->preempt_signal, &j->notice);
     j->mpi.gather = mpi_gather_new();
     buf_init(&j->line, 0);
@@ -85,6 +87,8 @@ void job_free(struct job *j)
     free(j->ranks);
     free(j->addr);
     survey_fini(&j->survey);
+    samples_fini(&j->samples);
+    free(j->starts);
     mpi_gather_free(j->mpi.gather);
     free(j->mpi.nodes);
     buf_fini(&j->line);
@@ -104,6 +108,7 @@ uint64_t job_deadline(const struct job *j)
     uint64_t due_ms =
         job_least(job_least(j->next_beat_check_ms, j->time_limit_at_ms), j->deaf_limit_ms);
     due_ms = job_least(due_ms, start_faults_due_ms(&j->refusals));
+    due_ms = job_least(due_ms, j->samples.deadline_ms);
     return job_least(job_least(due_ms, j->state_deadline_ms), j->survey.deadline_ms);
 }
 
@@ -212,6 +217,7 @@ static void on_started(struct job *j, const struct member *n, const struct frame
         return;
     rank->pid = frame->u.started.pid;
     j->nalive++;
+    job_sample_started(j, n->order.first_rank + frame->u.started.local_rank);
 }
 
 /* ---- frames and events ---- */
@@ -270,6 +276,10 @@ static void on_frame(struct job *j, uint32_t link, const struct frame *frame, ui
             job_look_check(j, now_ms, fx);
         }
         return;
+    case FRAME_SAMPLED:
+        if (is_current)
+            job_sample_take(j, n, frame->u.sampled.text, now_ms);
+        return;
     case FRAME_GATHER:
         if (is_current)
             job_mpi_gather(j, n, &frame->u.gather, now_ms, fx);
@@ -279,6 +289,7 @@ static void on_frame(struct job *j, uint32_t link, const struct frame *frame, ui
     case FRAME_REFUSED:
         return; /* answered above */
     case FRAME_STACKS:
+    case FRAME_SAMPLE:
     case FRAME_PLAN:
     case FRAME_START:
     case FRAME_SIGNAL:
@@ -381,6 +392,7 @@ static void on_tick(struct job *j, uint64_t now_ms, struct effects *fx)
     if (now_ms >= j->state_deadline_ms)
         on_state_deadline(j, now_ms, fx);
     job_look_check(j, now_ms, fx);
+    job_sample_check(j, now_ms);
 }
 
 static void on_flowing(struct job *j, bool is_blocked, struct effects *fx)
@@ -409,6 +421,9 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
         job_signal_take(j, ev->u.signal.signo, ev->now_ms, out);
         if (ev->u.signal.is_at_once)
             job_signal_at_once(j, ev->now_ms, out);
+        return;
+    case EV_SAMPLE:
+        job_sample_ask(j, ev->now_ms, out);
         return;
     case EV_STORE_READY:
         job_join_store_ready(j, ev->u.store_ready.generation, ev->now_ms, out);
@@ -447,6 +462,7 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
     case EV_LOOKED:
     case EV_STACK:
     case EV_STACKED:
+    case EV_SAMPLED:
     case EV_GATHER:
     case EV_ABORTED:
     case EVENT_TYPE_COUNT:

@@ -29,6 +29,9 @@ bool job_control_event(enum control_verb verb, struct event *ev)
     case CONTROL_STACK:
         ev->u.signal.signo = SIGQUIT;
         return true;
+    case CONTROL_SAMPLE:
+        ev->type = EV_SAMPLE;
+        return true;
     case CONTROL_STATUS:
     case CONTROL_VERB_COUNT:
         break;
@@ -38,7 +41,8 @@ bool job_control_event(enum control_verb verb, struct event *ev)
 
 bool job_control_must_wait(const struct job *j, enum control_verb verb)
 {
-    return verb == CONTROL_STACK && j->survey.is_running;
+    return (verb == CONTROL_STACK && j->survey.is_running)
+           || (verb == CONTROL_SAMPLE && j->samples.is_running);
 }
 
 /* The program and its arguments, as they were typed. */
@@ -85,6 +89,16 @@ static void look_closer(const struct node *node, uint64_t now_ms, struct control
     }
 }
 
+/* What the last round of samples has brought of a rank. */
+static void look_at_sample(const struct sampled *sampled, struct control_rank *out)
+{
+    out->gpu_index = mem_strdup(sampled->gpu_index);
+    out->gpu_uuid = mem_strdup(sampled->gpu_uuid);
+    out->step = sampled->step;
+    out->quiet_ms = sampled->quiet_ms;
+    out->sample = sampled->figures;
+}
+
 static void look_at_rank(const struct job *j, uint32_t i, enum control_verb verb,
                          const struct control_facts *facts, struct control_rank *out)
 {
@@ -93,9 +107,13 @@ static void look_at_rank(const struct job *j, uint32_t i, enum control_verb verb
     *out = (struct control_rank){.node = rank->node,
                                  .local_rank = rank->local_rank,
                                  .pid = rank->pid,
+                                 .starts = i < j->nstarts ? j->starts[i] : 0,
                                  .state = state_of(rank),
                                  .host = mem_strdup(rank->host ? rank->host : "-")};
-    if (plan && plan->order.node_rank == rank->node && rank->local_rank < plan->order.nworkers)
+    if (verb == CONTROL_SAMPLE && j->samples.ranks)
+        look_at_sample(&j->samples.ranks[i], out);
+    else if (plan && plan->order.node_rank == rank->node
+             && rank->local_rank < plan->order.nworkers)
         look_closer(facts->node, facts->now_ms, out);
     if (verb == CONTROL_STACK && i < j->survey.nranks)
         out->where = mem_strdup(j->survey.ranks[i].where);
@@ -124,6 +142,7 @@ void job_control_look(const struct job *j, enum control_verb verb,
         .log_dir = absolute(facts->log_dir, facts->cwd),
         .log_root = facts->node ? NULL : absolute(opt->log_dir, facts->cwd),
         .stacks = verb == CONTROL_STACK ? absolute(j->survey.file, facts->cwd) : NULL,
+        .sample_why = verb == CONTROL_SAMPLE ? mem_strdup(j->samples.sample_why) : NULL,
         .ranks = mem_alloc(j->nranks, sizeof *out->ranks),
         .nranks = j->nranks,
     };

@@ -4,6 +4,7 @@
 
 #include "launcher/core/job_look.h"
 #include "launcher/core/job_mpi.h"
+#include "launcher/core/job_sample.h"
 #include "launcher/core/job_refuse.h"
 #include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
@@ -246,6 +247,7 @@ void job_ending_node_over(struct job *j, struct member *n, enum member_status st
     n->status = status;
     j->nreaped++;
     survey_told(&j->survey, members_rank(&j->nodes, n), NULL);
+    job_sample_left(j, n, now_ms);
     job_look_check(j, now_ms, fx);
     if (j->nreaped < j->nodes.n) {
         job_mpi_leave(j, n, now_ms, fx);

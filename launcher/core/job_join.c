@@ -30,6 +30,7 @@ static void start_generation(struct job *j, struct effects *fx)
     free(j->ranks);
     j->ranks = mem_alloc(j->nranks, sizeof *j->ranks);
     survey_reset(&j->survey, j->nodes.n, j->nranks);
+    samples_reset(&j->samples, j->nodes.n, j->nranks);
     for (uint32_t i = 0; i < j->nodes.n; i++) {
         struct member *n = &j->nodes.list[i];
         name_ranks(j, i);

@@ -2,6 +2,7 @@
 
 #include "launcher/core/job_ending.h"
 #include "launcher/core/job_mpi.h"
+#include "launcher/core/job_sample.h"
 #include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
 
@@ -43,6 +44,7 @@ void job_leave_lose(struct job *j, struct member *n, const struct err *err, uint
             j->verdict.node = node;
         n->status = MEMBER_LOST;
         survey_told(&j->survey, node, NULL);
+        job_sample_left(j, n, now_ms);
         j->nreaped += !was_over;
         job_ending_with(j, VERDICT_NODE_LOST, 0, &e, now_ms, fx);
         if (j->state == JOB_STOP) /* ranks hear of their fence after the signal */

@@ -1,9 +1,9 @@
 /* job_state.h - the state of the head machine, shared by the files that decide for it.
  *
- * Private to job.c, job_join.c, job_leave.c, job_look.c, job_mpi.c, job_refuse.c, job_signal.c,
- * job_ending.c and, for reading, job_control.c: to everybody else struct job is opaque (job.h).
- * The drawing of the states, the table of allowed moves and the switch on events stand in
- * job.c. Decides nothing.
+ * Private to job.c, job_join.c, job_leave.c, job_look.c, job_mpi.c, job_refuse.c, job_sample.c,
+ * job_signal.c, job_ending.c and, for reading, job_control.c: to everybody else struct job is
+ * opaque (job.h). The drawing of the states, the table of allowed moves and the switch on
+ * events stand in job.c. Decides nothing.
  */
 #ifndef MUSTER_LAUNCHER_CORE_JOB_STATE_H
 #define MUSTER_LAUNCHER_CORE_JOB_STATE_H
@@ -16,6 +16,7 @@
 #include "launcher/core/start_faults.h"
 #include "launcher/core/notice.h"
 #include "launcher/core/restart.h"
+#include "launcher/core/samples.h"
 #include "launcher/core/survey.h"
 
 /* Drawn in job.c. */
@@ -64,6 +65,8 @@ struct job {
     bool is_user_end;     /* a signal or a time limit: no restart */
     struct notice notice; /* of --preempt-signal */
     struct survey survey;
+    struct samples samples;
+    uint32_t *starts, nstarts; /* by rank, over all generations */
     struct {
         struct mpi_gather *gather;
         struct mpi_node *nodes; /* NULL = no MPI in this generation */

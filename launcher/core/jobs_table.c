@@ -182,8 +182,11 @@ static void add_string(const char *key, const char *text, struct buf *out)
 
 static void add_rank(size_t i, const struct control_rank *r, struct buf *out)
 {
-    buf_addf(out, "%s\n      {\"rank\": %zu, \"node\": %u, \"local_rank\": %u, \"pid\": %u, ",
-             i ? "," : "", i, (unsigned)r->node, (unsigned)r->local_rank, (unsigned)r->pid);
+    buf_addf(out,
+             "%s\n      {\"rank\": %zu, \"node\": %u, \"local_rank\": %u, \"pid\": %u, "
+             "\"starts\": %u, ",
+             i ? "," : "", i, (unsigned)r->node, (unsigned)r->local_rank, (unsigned)r->pid,
+             (unsigned)r->starts);
     add_string("host", r->host, out);
     buf_adds(out, ", ");
     add_string("state", rank_state_word(r->state), out);

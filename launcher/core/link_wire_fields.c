@@ -1,15 +1,17 @@
 #include "launcher/core/link_wire_fields.h"
 
 #include "launcher/core/mpi_gather.h"
+#include "launcher/core/node_sample.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 const unsigned char wire_numbers[] = {
-    [FRAME_HELLO] = 1,      [FRAME_PLAN] = 2,    [FRAME_READY] = 3,   [FRAME_REFUSED] = 4,
-    [FRAME_START] = 5,      [FRAME_STARTED] = 6, [FRAME_SIGNAL] = 7,  [FRAME_STOP] = 8,
-    [FRAME_EXITED] = 9,     [FRAME_REAPED] = 10, [FRAME_BEAT] = 11,   [FRAME_BYE] = 12,
-    [FRAME_INTERRUPT] = 13, [FRAME_HUNG] = 14,   [FRAME_STACKS] = 15, [FRAME_STACK] = 16,
-    [FRAME_STACKED] = 17,   [FRAME_GATHER] = 18, [FRAME_WANTED] = 19, [FRAME_GATHERED] = 20,
+    [FRAME_HELLO] = 1,      [FRAME_PLAN] = 2,     [FRAME_READY] = 3,   [FRAME_REFUSED] = 4,
+    [FRAME_START] = 5,      [FRAME_STARTED] = 6,  [FRAME_SIGNAL] = 7,  [FRAME_STOP] = 8,
+    [FRAME_EXITED] = 9,     [FRAME_REAPED] = 10,  [FRAME_BEAT] = 11,   [FRAME_BYE] = 12,
+    [FRAME_INTERRUPT] = 13, [FRAME_HUNG] = 14,    [FRAME_STACKS] = 15, [FRAME_STACK] = 16,
+    [FRAME_STACKED] = 17,   [FRAME_GATHER] = 18,  [FRAME_WANTED] = 19, [FRAME_GATHERED] = 20,
+    [FRAME_SAMPLE] = 21,    [FRAME_SAMPLED] = 22,
 };
 
 #define ROW(type, kind, member, max)                                                           \
@@ -52,6 +54,7 @@ static const struct wire_field frame_rows[] = {
     ROW(STACK, MAYBE, stack.facts.section, WIRE_LINE_MAX),
     ROW(STACK, MAYBE, stack.facts.status, WIRE_LINE_MAX),
     ROW(STACKED, MAYBE, stacked.file, WIRE_DIR_MAX),
+    ROW(SAMPLED, BYTES, sampled.text, NODE_SAMPLE_BYTES_MAX),
     ROW(GATHER, TEXT, gather.operation, MPI_GATHER_NAME_MAX),
     ROW(GATHER, NODES, gather, 0),
     ROW(GATHER, COUNT, gather.wanted, 0),

@@ -53,6 +53,7 @@ struct node *node_new(const struct options *opt, const struct facts *facts,
     n->place = *place;
     n->deadline_ms = n->next_beat_ms = UINT64_MAX;
     buf_init(&n->gpu, 0);
+    buf_init(&n->sample, 0);
     return n;
 }
 
@@ -66,6 +67,7 @@ void node_free(struct node *n)
     free(n->meetings);
     free(n->workers);
     buf_fini(&n->gpu);
+    buf_fini(&n->sample);
     free(n);
 }
 
@@ -158,7 +160,7 @@ static void on_plan(struct node *n, const struct order *order, struct effects *f
     n->generation = order->generation;
     n->has_generation = true;
     n->nalive = n->nstreams = n->nspawned = 0;
-    n->is_final = n->is_hurried = false;
+    n->is_final = n->is_hurried = n->is_sampling = false;
     n->stop_signo = 0;
     n->grace_end_ms = 0;
     node_move(n, NODE_PREPARE);
@@ -315,6 +317,10 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
         if (is_current)
             node_pulse_stacks(n, frame->u.stacks.may_abort, fx);
         return;
+    case FRAME_SAMPLE:
+        if (is_current)
+            node_pulse_sample(n, now_ms, fx);
+        return;
     case FRAME_WANTED:
         if (is_current)
             effects_add(fx, FX_WANTED)->u.wanted = frame->u.gather;
@@ -336,6 +342,7 @@ static void on_frame(struct node *n, const struct frame *frame, uint64_t now_ms,
     case FRAME_HUNG:
     case FRAME_STACK:
     case FRAME_STACKED:
+    case FRAME_SAMPLED:
     case FRAME_GATHER:
     case FRAME_BEAT: /* heard */
     case FRAME_TYPE_COUNT:
@@ -456,6 +463,9 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
     case EV_STACKED:
         node_pulse_stacked(n, ev->u.stacked.file, out);
         return;
+    case EV_SAMPLED:
+        node_pulse_sampled(n, ev->u.sampled.text, out);
+        return;
     case EV_GATHER:
         node_mpi_gather(n, &ev->u.gather, out);
         return;
@@ -467,6 +477,7 @@ void node_step(struct node *n, const struct event *ev, struct effects *out)
         node_stop_signal(n, ev->u.signal.signo, ev->now_ms, out);
         return;
     case EV_STORE_READY:
+    case EV_SAMPLE:
     case EV_LINKS_PAUSED:
     case EV_LINKS_RESUMED:
     case EV_NODE_LOST:

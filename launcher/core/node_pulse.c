@@ -1,6 +1,7 @@
 #include "launcher/core/node_pulse.h"
 
 #include "launcher/core/node_drain.h"
+#include "launcher/core/node_sample.h"
 
 /* ---- signs of life ---- */
 
@@ -79,4 +80,48 @@ void node_pulse_stacked(struct node *n, const char *file, struct effects *fx)
     n->is_looked_at = false;
     node_send(n, fx, FRAME_STACKED)->u.stacked.file = file;
     node_drain_check(n, fx);
+}
+
+/* ---- what workers use ---- */
+
+static void answer(struct node *n, struct effects *fx)
+{
+    node_send(n, fx, FRAME_SAMPLED)->u.sampled.text =
+        (struct str){buf_str(&n->sample), n->sample.len};
+}
+
+/* All nodes are asked at once, but measuring takes its time: steps are those of now. */
+static void note_steps(struct node *n, uint64_t now_ms)
+{
+    for (uint32_t i = 0; i < n->nworkers; i++) {
+        const struct worker_plan *w = &n->plan->workers[i];
+        struct rank_facts facts;
+        pulse_facts(n->pulse, i, now_ms, &facts);
+        const struct node_sample_rank rank = {i,          w->gpu_index,   w->gpu_uuid,
+                                              facts.step, facts.quiet_ms, {true, now_ms}};
+        node_sample_add_rank(&rank, &n->sample);
+    }
+}
+
+void node_pulse_sample(struct node *n, uint64_t now_ms, struct effects *fx)
+{
+    if (n->is_sampling) /* its answer is an answer to both */
+        return;
+    buf_reset(&n->sample);
+    if (!n->nalive || n->state == NODE_READY) {
+        answer(n, fx);
+        return;
+    }
+    note_steps(n, now_ms);
+    n->is_sampling = true;
+    effects_add(fx, FX_SAMPLE);
+}
+
+void node_pulse_sampled(struct node *n, struct str items, struct effects *fx)
+{
+    if (!n->is_sampling)
+        return;
+    n->is_sampling = false;
+    node_sample_add_items(items, &n->sample);
+    answer(n, fx);
 }

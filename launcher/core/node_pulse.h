@@ -36,6 +36,15 @@ void node_pulse_stacks(struct node *n, bool may_abort, struct effects *fx);
 void node_pulse_stack(struct node *n, uint32_t local_rank, const char *where, uint64_t now_ms,
                       struct effects *fx);
 
+/* The head asks what the ranks and their GPUs are doing (FRAME_SAMPLE): they are measured, by
+ * FX_SAMPLE. Without workers the answer is empty and comes at once; a second question has the
+ * same answer. */
+void node_pulse_sample(struct node *n, uint64_t now_ms, struct effects *fx);
+
+/* What was measured, items of node_sample.h, goes up with what the node itself knew when it
+ * was asked. */
+void node_pulse_sampled(struct node *n, struct str items, struct effects *fx);
+
 /* All were told. file: where the stacks stand, NULL = nowhere; borrowed likewise. */
 void node_pulse_stacked(struct node *n, const char *file, struct effects *fx);
 

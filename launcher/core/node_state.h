@@ -64,6 +64,8 @@ struct node {
     } stop;
     struct pulse *pulse; /* of this generation */
     bool is_looked_at;   /* FX_STACKS is under way */
+    bool is_sampling;    /* FX_SAMPLE is under way */
+    struct buf sample;   /* the last answer, referenced by its frame */
     char **meetings;     /* operations that ranks of this generation wait in for other nodes */
     size_t nmeetings, cap_meetings;
     struct err err; /* text of a refusal, referenced by frames */

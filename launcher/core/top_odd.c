@@ -34,7 +34,7 @@ static struct maybe_u64 rate_of(const struct top_row *row)
 
 static struct maybe_u64 power_of(const struct top_row *row)
 {
-    return row->gpu ? row->gpu->power_mw : (struct maybe_u64){0};
+    return row->rank->sample.gpu.power_mw;
 }
 
 /* The values of all running ranks that have one, in order. */

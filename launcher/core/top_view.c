@@ -9,14 +9,6 @@
 #include "launcher/core/jobs_table.h"
 #include "launcher/core/top_odd.h"
 
-static const struct gpu_sample *find_gpu(const struct top_look *look, const char *uuid)
-{
-    for (size_t i = 0; uuid && i < look->ngpus; i++)
-        if (strcmp(look->gpus[i].uuid, uuid) == 0)
-            return &look->gpus[i];
-    return NULL;
-}
-
 /* How much more it is than it was, in units per 1000 s; not known unless both are. */
 static struct maybe_u64 rate(struct maybe_u64 was, struct maybe_u64 is, uint64_t ms)
 {
@@ -25,60 +17,79 @@ static struct maybe_u64 rate(struct maybe_u64 was, struct maybe_u64 is, uint64_t
     return (struct maybe_u64){true, (is.value - was.value) * 1000000 / ms};
 }
 
-static void fill(const struct top_look *before, const struct top_look *now, size_t i,
-                 struct top_row *row)
+static struct maybe_u64 bytes_per_s(struct maybe_u64 was, struct maybe_u64 is, uint64_t ms)
 {
-    const struct control_rank *rank = &now->status.ranks[i];
-    bool is_same = before->status.generation == now->status.generation
-                   && i < before->status.nranks && before->status.ranks[i].pid == rank->pid;
-    uint64_t ms = now->at_ms - before->at_ms;
-    *row = (struct top_row){
-        .rank = rank, .gpu = find_gpu(now, rank->gpu_uuid), .rss = now->usages[i].rss};
-    if (!is_same)
-        return;
-    row->steps_per_ks = rate(before->status.ranks[i].step, rank->step, ms);
-    row->cpu = rate(before->usages[i].cpu_ms, now->usages[i].cpu_ms, ms);
-    row->cpu.value /= 10000; /* ms a ks: 10000 are one percent */
+    struct maybe_u64 n = rate(was, is, ms);
+    n.value /= 1000;
+    return n;
 }
 
-/* The nodes that we know nothing of. */
-static void add_elsewhere(struct top_view *v)
+/* 0 = not known. */
+static uint64_t between(struct maybe_u64 was, struct maybe_u64 is)
 {
-    const char *last = NULL;
-    unsigned nhosts = 0;
+    return was.is_known && is.is_known && is.value > was.value ? is.value - was.value : 0;
+}
+
+static void fill_rates(const struct control_rank *was, const struct control_rank *is,
+                       struct top_row *row)
+{
+    const struct rank_sample *a = &was->sample, *b = &is->sample;
+    uint64_t ms = between(a->at_ms, b->at_ms);
+    row->steps_per_ks = rate(was->step, is->step, between(a->asked_ms, b->asked_ms));
+    row->cpu = rate(a->cpu_ms, b->cpu_ms, ms);
+    row->cpu.value /= 10000; /* ms a ks: 10000 are one percent */
+    row->nvlink.tx = bytes_per_s(a->gpu.nvlink_tx, b->gpu.nvlink_tx, ms);
+    row->nvlink.rx = bytes_per_s(a->gpu.nvlink_rx, b->gpu.nvlink_rx, ms);
+    row->pcie.tx = bytes_per_s(a->gpu.pcie_tx, b->gpu.pcie_tx, ms);
+    row->pcie.rx = bytes_per_s(a->gpu.pcie_rx, b->gpu.pcie_rx, ms);
+}
+
+static void fill(const struct control_status *before, const struct control_status *now,
+                 size_t i, struct top_row *row)
+{
+    const struct control_rank *rank = &now->ranks[i];
+    bool is_same = before->generation == now->generation && i < before->nranks
+                   && before->ranks[i].pid == rank->pid;
+    *row = (struct top_row){.rank = rank,
+                            .is_unknown =
+                                rank->state == RANK_RUNNING && !rank->sample.asked_ms.is_known};
+    if (is_same)
+        fill_rates(&before->ranks[i], rank, row);
+}
+
+/* The nodes that have not answered; ranks stand by node. */
+static void add_silent(struct top_view *v)
+{
+    const struct control_rank *last = NULL;
+    unsigned nnodes = 0;
     for (size_t i = 0; i < v->nrows; i++) {
         const struct control_rank *rank = v->rows[i].rank;
-        if (v->status->here.is_known && rank->node == v->status->here.value)
+        if (!v->rows[i].is_unknown || (last && last->node == rank->node))
             continue;
-        if (!last || strcmp(last, rank->host) != 0) {
-            nhosts++;
-            if (nhosts == 1)
-                buf_addf(&v->note, "node %s", rank->host);
-        }
-        last = rank->host;
+        if (!nnodes++)
+            buf_addf(&v->note, "node %s", rank->host);
+        last = rank;
     }
-    if (nhosts > 1)
-        buf_addf(&v->note, " and %u more", nhosts - 1);
-    if (nhosts)
-        buf_adds(&v->note, ": no figures from other nodes yet, of GPUs, CPU, memory or steps");
+    if (nnodes > 1)
+        buf_addf(&v->note, " and %u more", nnodes - 1);
+    if (nnodes)
+        buf_adds(&v->note, ": no answer in time, what the ranks do there is not known");
 }
 
-void top_view_init(struct top_view *v, const struct top_look *before,
-                   const struct top_look *now, const char *gpu_why)
+void top_view_init(struct top_view *v, const struct control_status *before,
+                   const struct control_status *now)
 {
-    *v = (struct top_view){.status = &now->status, .nrows = now->status.nranks};
+    *v = (struct top_view){.status = now, .nrows = now->nranks};
     v->rows = mem_alloc(v->nrows, sizeof *v->rows);
     buf_init(&v->odd, 0);
     buf_init(&v->note, 0);
-    bool has_gpus = false;
-    for (size_t i = 0; i < v->nrows; i++) {
+    for (size_t i = 0; i < v->nrows; i++)
         fill(before, now, i, &v->rows[i]);
-        has_gpus = has_gpus || v->rows[i].rank->gpu_uuid;
-    }
     top_odd(v->rows, v->nrows, &v->odd);
-    add_elsewhere(v);
-    if (has_gpus && gpu_why)
-        buf_addf(&v->note, "%sno GPU figures: %s", v->note.len ? "; " : "", gpu_why);
+    add_silent(v);
+    if (now->sample_why)
+        buf_addf(&v->note, "%sfigures are missing: %s", v->note.len ? "; " : "",
+                 now->sample_why);
 }
 
 void top_view_fini(struct top_view *v)
@@ -106,6 +117,9 @@ void top_view_fini(struct top_view *v)
     X(RSS, "RSS", true, 11)                                                                    \
     X(STEP, "STEP", true, 12)                                                                  \
     X(RATE, "STEP/S", true, 5)                                                                 \
+    X(NVLINK, "NVLINK", true, 15)                                                              \
+    X(PCIE, "PCIE", true, 16)                                                                  \
+    X(RESTARTS, "RESTARTS", true, 8)                                                           \
     X(THROTTLE, "THROTTLE", false, 6)
 
 enum top_column {
@@ -126,7 +140,9 @@ static const struct {
 };
 static_assert(sizeof columns / sizeof columns[0] == TOP_COLUMN_COUNT, "one row a column");
 
-enum { IMPORTANCES = 16, UUID_SHOWN = 12 };
+enum { IMPORTANCES = 17, UUID_SHOWN = 12 };
+
+static const char unknown_cell[] = "?";
 
 static void add_known(struct maybe_u64 n, uint64_t unit, const char *suffix, struct buf *out)
 {
@@ -164,9 +180,51 @@ static void add_gpu_cell(const struct gpu_sample *gpu, enum top_column column, s
         gpu_throttle_format(gpu->clock_events.value, out);
 }
 
+/* Both ways together. */
+static void add_traffic(const struct top_traffic *t, struct buf *out)
+{
+    const uint64_t tenth = 100 * 1000 * 1000;
+    uint64_t n = (t->tx.value + t->rx.value) / tenth;
+    if (t->tx.is_known && t->rx.is_known)
+        buf_addf(out, "%llu.%llu GB/s", (unsigned long long)(n / 10),
+                 (unsigned long long)(n % 10));
+}
+
+static bool is_of_sample(enum top_column column)
+{
+    switch (column) {
+    case TOP_UTIL:
+    case TOP_POWER:
+    case TOP_MEMORY:
+    case TOP_TEMP:
+    case TOP_CPU:
+    case TOP_RSS:
+    case TOP_STEP:
+    case TOP_RATE:
+    case TOP_NVLINK:
+    case TOP_PCIE:
+        return true;
+    case TOP_RANK:
+    case TOP_STATE:
+    case TOP_HOST:
+    case TOP_PID:
+    case TOP_GPU:
+    case TOP_UUID:
+    case TOP_RESTARTS:
+    case TOP_THROTTLE:
+    case TOP_COLUMN_COUNT:
+        break;
+    }
+    return false;
+}
+
 static void add_cell(const struct top_row *row, size_t i, enum top_column column,
                      struct buf *out)
 {
+    if (row->is_unknown && is_of_sample(column)) {
+        buf_adds(out, unknown_cell);
+        return;
+    }
     switch (column) {
     case TOP_RANK:
         buf_addf(out, "%s%zu", row->is_odd ? "*" : "", i);
@@ -190,7 +248,7 @@ static void add_cell(const struct top_row *row, size_t i, enum top_column column
         add_known(row->cpu, 1, " %", out);
         return;
     case TOP_RSS:
-        add_size(row->rss, out);
+        add_size(row->rank->sample.rss, out);
         return;
     case TOP_STEP:
         add_known(row->rank->step, 1, "", out);
@@ -198,20 +256,29 @@ static void add_cell(const struct top_row *row, size_t i, enum top_column column
     case TOP_RATE:
         add_rate(row->steps_per_ks, out);
         return;
+    case TOP_NVLINK:
+        add_traffic(&row->nvlink, out);
+        return;
+    case TOP_PCIE:
+        add_traffic(&row->pcie, out);
+        return;
+    case TOP_RESTARTS:
+        if (row->rank->starts > 1)
+            buf_addf(out, "%u", (unsigned)row->rank->starts - 1);
+        return;
     case TOP_UTIL:
     case TOP_POWER:
     case TOP_MEMORY:
     case TOP_TEMP:
     case TOP_THROTTLE:
-        if (row->gpu)
-            add_gpu_cell(row->gpu, column, out);
+        add_gpu_cell(&row->rank->sample.gpu, column, out);
         return;
     case TOP_COLUMN_COUNT:
         return;
     }
 }
 
-/* Widths of the columns; 0 = left out: empty everywhere, or without room. */
+/* Widths of the columns; 0 = left out: known of nobody, or without room. */
 static void measure(const struct top_view *v, unsigned width, size_t widths[TOP_COLUMN_COUNT])
 {
     size_t left = width ? width : SIZE_MAX;
@@ -221,14 +288,16 @@ static void measure(const struct top_view *v, unsigned width, size_t widths[TOP_
     for (int importance = 1; importance < IMPORTANCES; importance++)
         for (unsigned c = 0; c < TOP_COLUMN_COUNT; c++) {
             size_t widest = 0;
+            bool is_told = false;
             for (size_t i = 0; columns[c].importance == importance && i < v->nrows; i++) {
                 buf_reset(&cell);
                 add_cell(&v->rows[i], i, (enum top_column)c, &cell);
                 widest = cell.len > widest ? cell.len : widest;
+                is_told = is_told || (cell.len && strcmp(cell.data, unknown_cell) != 0);
             }
             size_t head = strlen(columns[c].head);
             size_t needed = (widest > head ? widest : head) + 2;
-            if (!widest || needed - 2 > left)
+            if (!is_told || needed - 2 > left)
                 continue;
             widths[c] = needed - 2;
             left -= needed < left ? needed : left;
@@ -335,9 +404,7 @@ static void add_number(const char *key, struct maybe_u64 n, struct buf *out)
 
 static void add_gpu(const struct gpu_sample *gpu, struct buf *out)
 {
-    static const struct gpu_sample none;
     struct buf words;
-    gpu = gpu ? gpu : &none;
     add_number("gpu_util_percent", gpu->util, out);
     add_number("gpu_power_mw", gpu->power_mw, out);
     add_number("gpu_memory_used_bytes", gpu->used, out);
@@ -359,9 +426,14 @@ static void add_rank(const struct top_row *row, size_t i, struct buf *out)
     add_number("pid", (struct maybe_u64){true, rank->pid}, out);
     add_string("gpu_index", rank->gpu_index, out);
     add_string("gpu_uuid", rank->gpu_uuid, out);
-    add_gpu(row->gpu, out);
+    add_number("starts", (struct maybe_u64){true, rank->starts}, out);
+    add_gpu(&rank->sample.gpu, out);
+    add_number("nvlink_tx_bytes_per_s", row->nvlink.tx, out);
+    add_number("nvlink_rx_bytes_per_s", row->nvlink.rx, out);
+    add_number("pcie_tx_bytes_per_s", row->pcie.tx, out);
+    add_number("pcie_rx_bytes_per_s", row->pcie.rx, out);
     add_number("cpu_percent", row->cpu, out);
-    add_number("rss_bytes", row->rss, out);
+    add_number("rss_bytes", rank->sample.rss, out);
     add_number("step", rank->step, out);
     add_key("steps_per_s", out);
     if (row->steps_per_ks.is_known)
@@ -369,7 +441,8 @@ static void add_rank(const struct top_row *row, size_t i, struct buf *out)
                  (unsigned long long)(row->steps_per_ks.value % 1000));
     else
         buf_adds(out, "null");
-    buf_addf(out, ", \"differs\": %s}", row->is_odd ? "true" : "false");
+    buf_addf(out, ", \"is_known\": %s, \"differs\": %s}", row->is_unknown ? "false" : "true",
+             row->is_odd ? "true" : "false");
 }
 
 void top_view_json(const struct top_view *v, struct buf *out)

@@ -5,30 +5,19 @@
 #define MUSTER_LAUNCHER_CORE_TOP_VIEW_H
 
 #include "launcher/core/control.h"
-#include "launcher/core/gpu_sample.h"
 
-/* What a worker's processes have used. */
-struct top_usage {
-    struct maybe_u64 cpu_ms; /* of processor time so far */
-    struct maybe_u64 rss;    /* bytes of memory */
-};
-
-/* One look. Owned by whoever took it. */
-struct top_look {
-    uint64_t at_ms;
-    struct control_status status;
-    struct top_usage *usages; /* status.nranks of them */
-    struct gpu_sample *gpus;
-    size_t ngpus;
+/* Both ways of a link, bytes a second. */
+struct top_traffic {
+    struct maybe_u64 tx, rx;
 };
 
 struct top_row {
     const struct control_rank *rank;
-    const struct gpu_sample *gpu;  /* NULL = none, or not known here */
-    struct maybe_u64 cpu;          /* percent of one processor between the looks */
-    struct maybe_u64 rss;          /* bytes */
-    struct maybe_u64 steps_per_ks; /* steps in a thousand seconds, between the looks */
+    struct maybe_u64 cpu;            /* percent of one processor between the looks */
+    struct maybe_u64 steps_per_ks;   /* steps in a thousand seconds, between the looks */
+    struct top_traffic nvlink, pcie; /* of its GPU, likewise */
     bool is_odd;
+    bool is_unknown; /* it runs, and its node has not said in time what it is doing */
 };
 
 struct top_view {
@@ -39,10 +28,10 @@ struct top_view {
     struct buf note; /* what is not shown, and why; empty = nothing */
 };
 
-/* Both looks are borrowed as long as the view is used. Rates need the same rank in the same
- * generation in both. gpu_why: why there is nothing about GPUs, NULL = there is. */
-void top_view_init(struct top_view *v, const struct top_look *before,
-                   const struct top_look *now, const char *gpu_why);
+/* Two answers to CONTROL_SAMPLE, borrowed as long as the view is used. Rates need the same rank
+ * in the same generation in both, and are over the time between its own two samples. */
+void top_view_init(struct top_view *v, const struct control_status *before,
+                   const struct control_status *now);
 void top_view_fini(struct top_view *v);
 
 /* Appends at most height lines (0 = any number) of at most width columns: two about the job,

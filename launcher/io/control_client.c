@@ -98,11 +98,12 @@ static bool read_name(const char *name, struct job_row *row)
 }
 
 /* Adds the job behind a socket; one of a dead job is removed. */
-static void add_job(struct job_list *list, const char *folder, const char *name)
+static void add_job(struct job_list *list, enum control_verb verb, const char *folder,
+                    const char *name)
 {
     struct err e;
     struct job_row row = {.path = mem_printf("%s/%s", folder, name)};
-    if (control_ask(row.path, CONTROL_STATUS, &row.status, &e) < 0) {
+    if (control_ask(row.path, verb, &row.status, &e) < 0) {
         if (e.sys == ECONNREFUSED)
             unlink(row.path);
         bool is_there = e.code != ERR_UNAVAILABLE && read_name(name, &row);
@@ -115,7 +116,8 @@ static void add_job(struct job_list *list, const char *folder, const char *name)
     job_list_add(list, &row);
 }
 
-static int search(const char *folder, struct job_list *list, struct err *e)
+static int search(const char *folder, enum control_verb verb, struct job_list *list,
+                  struct err *e)
 {
     bool is_there;
     if (control_folder_check(folder, &is_there, e) < 0)
@@ -123,13 +125,13 @@ static int search(const char *folder, struct job_list *list, struct err *e)
     DIR *dir = is_there ? opendir(folder) : NULL;
     for (const struct dirent *entry; dir && (entry = readdir(dir)) != NULL;)
         if (entry->d_name[0] != '.')
-            add_job(list, folder, entry->d_name);
+            add_job(list, verb, folder, entry->d_name);
     if (dir)
         closedir(dir);
     return 0;
 }
 
-int control_find(struct job_list *out, struct err *e)
+int control_find(enum control_verb verb, struct job_list *out, struct err *e)
 {
     struct buf folder;
     int rc = 0;
@@ -138,7 +140,7 @@ int control_find(struct job_list *out, struct err *e)
     for (int place = 0; place < CONTROL_PLACES && rc == 0; place++) {
         buf_reset(&folder);
         if (control_folder_format((enum control_place)place, &folder))
-            rc = search(buf_str(&folder), out, e);
+            rc = search(buf_str(&folder), verb, out, e);
     }
     buf_fini(&folder);
     if (rc < 0)

@@ -1,5 +1,5 @@
-/* gpu_samples.h - what the GPUs of this host are doing now, by NVML. For commands that start no
- * process: NVML does not survive fork(), and is kept open here.
+/* gpu_samples.h - what the GPUs of this host are doing now, by NVML. For a process that starts
+ * no other (cmd/sampler.c): NVML does not survive fork(), and is kept open here.
  */
 #ifndef MUSTER_LAUNCHER_IO_GPU_SAMPLES_H
 #define MUSTER_LAUNCHER_IO_GPU_SAMPLES_H
@@ -13,8 +13,8 @@ struct gpu_samples;
 struct gpu_samples *gpu_samples_open(struct err *e);
 void gpu_samples_close(struct gpu_samples *s); /* NULL is fine */
 
-/* A new array of *n samples, one a GPU that NVML shows; free with free(). What a GPU does not
- * tell is not known. */
-struct gpu_sample *gpu_samples_take(const struct gpu_samples *s, size_t *n);
+/* Of the GPU with this UUID. What it does not tell is not known; so is all of one that NVML
+ * does not show, and of a MIG instance. */
+void gpu_samples_read(const struct gpu_samples *s, const char *uuid, struct gpu_sample *out);
 
 #endif

@@ -135,6 +135,7 @@ void head_effects_apply(struct driver_head *d, const struct effect *fx)
     case FX_REAP:
     case FX_LOOK:
     case FX_STACKS:
+    case FX_SAMPLE:
     case FX_WORLD:
     case FX_WANTED:
     case FX_GATHERED:

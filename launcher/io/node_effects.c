@@ -229,6 +229,9 @@ void node_effects_apply(struct driver_node *d, const struct effect *fx)
     case FX_STACKS:
         node_watch_stacks(d->watch, fx->u.stacks.may_abort);
         return;
+    case FX_SAMPLE:
+        node_watch_sample(d->watch);
+        return;
     case FX_WORLD:
         mpi_host_begin(d->mpi, node_plan(d->node), fx->u.world.layout);
         return;

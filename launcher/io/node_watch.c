@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "launcher/io/notify.h"
 #include "launcher/io/proc_stat.h"
+#include "launcher/io/sampler.h"
 #include "launcher/io/stacks.h"
 
 enum {
@@ -30,6 +31,7 @@ struct node_watch {
     int rounds_left;   /* of a look; 0 = none is under way */
     bool tells_output; /* the next output is news */
     struct stacks *stacks;
+    struct sampler *sampler; /* NULL = nobody has looked yet */
 };
 
 struct node_watch *node_watch_new(const struct node_watch_host *host)
@@ -45,6 +47,7 @@ void node_watch_free(struct node_watch *w)
         return;
     notify_close(w->notify);
     stacks_free(w->stacks);
+    sampler_free(w->sampler);
     free(w->file);
     free(w);
 }
@@ -157,6 +160,7 @@ void node_watch_prepare(struct node_watch *w, struct watch_set *watches,
 
 void node_watch_forget(struct node_watch *w)
 {
+    sampler_forget(w->sampler);
     w->plan = NULL;
     w->children = NULL;
 }
@@ -293,13 +297,53 @@ void node_watch_stacks(struct node_watch *w, bool may_abort)
         begin(w, may_abort);
 }
 
+/* ---- samples ---- */
+
+static void on_sample(void *ctx, struct str items)
+{
+    struct node_watch *w = ctx;
+    struct event ev = {.type = EV_SAMPLED};
+    ev.u.sampled.text = items;
+    w->host.post(w->host.ctx, &ev);
+}
+
+static void make_sampler(struct node_watch *w)
+{
+    const struct sampler_host host = {
+        .watches = w->watches,
+        .spawn = w->host.spawn,
+        .facts = w->host.facts,
+        .dev_null = w->host.dev_null,
+        .ctx = w,
+        .on_started = on_started,
+        .on_sample = on_sample,
+    };
+    w->sampler = sampler_new(&host);
+}
+
+void node_watch_sample(struct node_watch *w)
+{
+    uint32_t n = 0, all = w->plan ? w->plan->order.nworkers : 0;
+    struct sample_subject *subjects = mem_alloc(all, sizeof *subjects);
+    if (!w->sampler)
+        make_sampler(w);
+    for (uint32_t i = 0; i < all; i++)
+        if (w->children[i] && child_is_running(w->children[i]))
+            subjects[n++] = (struct sample_subject){i, (uint32_t)child_pid(w->children[i]),
+                                                    str_from(w->plan->workers[i].gpu_uuid)};
+    sampler_take(w->sampler, subjects, n, now_ms());
+    free(subjects);
+}
+
 /* ---- time ---- */
 
 uint64_t node_watch_deadline(const struct node_watch *w)
 {
     if (w->rounds_left)
         return 0;
-    return w->stacks ? stacks_deadline(w->stacks) : UINT64_MAX;
+    uint64_t stacks = w->stacks ? stacks_deadline(w->stacks) : UINT64_MAX;
+    uint64_t sampler = w->sampler ? sampler_deadline(w->sampler) : UINT64_MAX;
+    return stacks < sampler ? stacks : sampler;
 }
 
 void node_watch_tick(struct node_watch *w, uint64_t now_ms)
@@ -307,4 +351,6 @@ void node_watch_tick(struct node_watch *w, uint64_t now_ms)
     look_tick(w);
     if (w->stacks)
         stacks_tick(w->stacks, now_ms);
+    if (w->sampler)
+        sampler_tick(w->sampler, now_ms);
 }

@@ -1,8 +1,8 @@
 /* node_watch.h - what a node hears and sees of its workers beside their output and their end:
- * the notify socket, when anything was written last, and their stacks.
+ * the notify socket, when anything was written last, their stacks, and what they use.
  *
  * Turns that into events for the node machine, and what the machine asks for (FX_LOOK,
- * FX_STACKS) into calls. Decides nothing. Costs a socket where nobody uses it.
+ * FX_STACKS, FX_SAMPLE) into calls. Decides nothing. Costs a socket where nobody uses it.
  */
 #ifndef MUSTER_LAUNCHER_IO_NODE_WATCH_H
 #define MUSTER_LAUNCHER_IO_NODE_WATCH_H
@@ -51,6 +51,9 @@ void node_watch_output(struct node_watch *w);
 void node_watch_look(struct node_watch *w);
 /* FX_STACKS: EV_STACK for each worker that runs, then EV_STACKED. */
 void node_watch_stacks(struct node_watch *w, bool may_abort);
+
+/* FX_SAMPLE: EV_SAMPLED follows. */
+void node_watch_sample(struct node_watch *w);
 
 /* When node_watch_tick is due; UINT64_MAX = never. */
 uint64_t node_watch_deadline(const struct node_watch *w);

@@ -40,11 +40,12 @@ static void add(struct maybe_u64 *to, uint64_t value)
     to->value += value;
 }
 
-void usage_of_sessions(const uint32_t *sessions, size_t n, struct top_usage *out)
+void usage_of_sessions(const uint32_t *sessions, size_t n, struct rank_sample *out)
 {
     const long ticks_per_s = sysconf(_SC_CLK_TCK), page = sysconf(_SC_PAGESIZE);
     struct process p;
-    memset(out, 0, n * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        out[i].cpu_ms = out[i].rss = (struct maybe_u64){0};
     DIR *dir = opendir("/proc");
     for (const struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
         if (!isdigit((unsigned char)entry->d_name[0]) || !read_process(entry->d_name, &p))

@@ -4,10 +4,10 @@
 #ifndef MUSTER_LAUNCHER_IO_USAGE_H
 #define MUSTER_LAUNCHER_IO_USAGE_H
 
-#include "launcher/core/top_view.h"
+#include "launcher/core/rank_sample.h"
 
-/* Fills one usage for each of sessions[0..n), which are process ids; 0 = none, of which nothing
- * is known, as of one that has no process. One pass over /proc. */
-void usage_of_sessions(const uint32_t *sessions, size_t n, struct top_usage *out);
+/* Sets cpu_ms and rss of each of out[0..n) for the sessions[0..n), which are process ids; 0 =
+ * none, of which nothing is known, as of one that has no process. One pass over /proc. */
+void usage_of_sessions(const uint32_t *sessions, size_t n, struct rank_sample *out);
 
 #endif

@@ -1,9 +1,8 @@
 /* The machines of a head and its nodes, joined by links that keep order, under any timing. The
  * bytes choose which pending thing happens next: the next frame of a link, the end of a
- * process, a tick that is due or late, a signal, a lost link, a heartbeat, MPI ranks that come
- * to a fence. Only what a driver
- * could produce happens: frames come once and in order, a worker's exit comes after its start
- * and before its reaping.
+ * process, a tick that is due or late, a signal, a lost link, a heartbeat, a look of somebody
+ * at the ranks, MPI ranks that come to a fence. Only what a driver could produce happens:
+ * frames come once and in order, a worker's exit comes after its start and before its reaping.
  *
  * Input: 4 bytes (nodes, restarts and whether it is a plan only, workers, grace, beats and
  * limit), then one byte a step: low 4 bits what, high 4 bits where. At the end all that is
@@ -34,7 +33,8 @@ struct site {
         enum proc_state state;
         bool has_streams, has_child;
     } procs[WORKERS_MAX];
-    bool is_up, is_cut, is_blocked, is_sweeping, is_over, was_stopped, is_looked_at;
+    bool is_up, is_cut, is_blocked, is_sweeping, is_over, was_stopped, is_looked_at,
+        is_sampling;
     uint32_t generation;
     bool has_world, is_in_fence[FENCES]; /* MPI ranks run; they wait there */
 };
@@ -61,6 +61,10 @@ struct fuzz {
 
 static const struct err lost = {ERR_NODE_LOST, 0, "gone"};
 static const char *const fences[FENCES] = {"f", "g"};
+enum { SAMPLES = 3 };
+static const char *const samples[SAMPLES] = {
+    "rank,0,1,GPU-1,7,30,100;sample,0,-,110,50,4096,100,75000,1,2,30,0,-,-,-,-;why,NVML: none;",
+    "sample,2,-,110,50,4096,-,-,-,-,-,-,-,-,-,-;rank,999,-,-,-,-,100;", "no sample"};
 static const struct err failed = {ERR_SYSTEM, 5, "cannot"};
 
 static void post(struct event_queue *q, enum event_type type)
@@ -231,12 +235,14 @@ static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint
         ev.u.frame.frame = fx->u.send.frame;
         if (ev.u.frame.frame.type == FRAME_EXITED)
             ev.u.frame.frame.u.exited.gpu = "";
+        if (ev.u.frame.frame.type == FRAME_SAMPLED)
+            ev.u.frame.frame.u.sampled.text = str_from(samples[where % SAMPLES]);
         if (!s->is_cut)
             event_queue_push(&f->up[k], &ev);
         return;
     case FX_PREPARE:
         s->generation = node_plan(s->node)->order.generation;
-        s->was_stopped = s->has_world = false;
+        s->was_stopped = s->has_world = s->is_sampling = false;
         memset(s->is_in_fence, 0, sizeof s->is_in_fence);
         memset(s->procs, 0, sizeof s->procs);
         ev.type = where == 15 ? EV_PREPARE_FAILED : EV_PREPARED;
@@ -273,6 +279,13 @@ static void apply_node(struct fuzz *f, uint32_t k, const struct effect *fx, uint
         return;
     case FX_STACKS:
         show_stacks(f, s, fx->u.stacks.may_abort);
+        return;
+    case FX_SAMPLE:
+        assert(!s->is_sampling);
+        s->is_sampling = true;
+        ev.type = EV_SAMPLED;
+        ev.u.sampled.text = str_from(samples[where % SAMPLES]);
+        event_queue_push(&s->inbox, &ev);
         return;
     case FX_WORLD:
         assert(f->is_mpi);
@@ -311,6 +324,7 @@ static void step_node(struct fuzz *f, uint32_t k, struct event *ev, uint8_t wher
         return;
     ev->now_ms = f->now_ms;
     s->is_looked_at = s->is_looked_at && ev->type != EV_STACKED;
+    s->is_sampling = s->is_sampling && ev->type != EV_SAMPLED;
     if (ev->type == EV_FRAME && ev->u.frame.frame.type == FRAME_STOP
         && ev->u.frame.frame.generation == s->generation)
         s->was_stopped = true;
@@ -393,6 +407,7 @@ static void apply_head(struct fuzz *f, const struct effect *fx)
     case FX_DROP_OUTPUT:
     case FX_LOOK:
     case FX_STACKS:
+    case FX_SAMPLE:
     case EFFECT_TYPE_COUNT:
         return;
     }
@@ -548,6 +563,8 @@ static void happen(struct fuzz *f, uint8_t byte)
             sign(f, k, i, where);
         return;
     default:
+        if (!where)
+            post(&f->inbox, EV_SAMPLE);
         f->now_ms += (uint64_t)where * where * where;
     }
 }

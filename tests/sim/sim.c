@@ -100,6 +100,8 @@ static uint64_t frame_bytes(const struct frame *frame)
     case FRAME_HUNG:
     case FRAME_STACKS:
     case FRAME_STACKED:
+    case FRAME_SAMPLE:
+    case FRAME_SAMPLED:
     case FRAME_BEAT:
     case FRAME_INTERRUPT:
     case FRAME_BYE:
@@ -118,6 +120,10 @@ static void count_frame(struct world *w, const struct frame *frame)
 {
     if (frame->type == FRAME_BEAT) {
         w->beats++;
+        return;
+    }
+    if (frame->type == FRAME_SAMPLE || frame->type == FRAME_SAMPLED) {
+        look_count(w, frame);
         return;
     }
     w->result->frames++;
@@ -148,6 +154,8 @@ static void send_up(struct world *w, uint32_t node, const struct frame *frame)
     ev.u.frame.frame = *frame;
     if (frame->type == FRAME_EXITED)
         ev.u.frame.frame.u.exited.gpu = ""; /* the node's buffer does not live so long */
+    if (frame->type == FRAME_SAMPLED)
+        look_keep(w, node, &ev.u.frame.frame);
     world_post(w, HEAP_HEAD, arrival(w, &n->last_up_ms) - w->now_ms, &ev, HEAP_ANY);
 }
 
@@ -263,6 +271,9 @@ static void apply_node(struct world *w, uint32_t node, const struct effect *fx)
     case FX_STACKS:
         process_stacks(w, node, fx->u.stacks.may_abort);
         return;
+    case FX_SAMPLE:
+        look_measure(w, node);
+        return;
     case FX_WORLD:
         fence_begin(w, node, fx->u.world.layout);
         return;
@@ -354,6 +365,8 @@ static void step(struct world *w, uint32_t target, struct event *ev)
         else
             apply_node(w, target, fx);
     }
+    if (target == HEAP_HEAD)
+        look_check(w, ev);
     arm(w, target);
 }
 
@@ -620,6 +633,7 @@ static void make_world(struct world *w)
     for (uint32_t i = 0; i < c->nodes; i++)
         make_node(w, i);
     ssh_begin(w);
+    look_begin(w);
     for (uint32_t i = 0; i < c->nfaults; i++) {
         const struct item item = {.kind = ITEM_FAULT, .target = 0, .local = i};
         heap_push(&w->heap, c->faults[i].at_ms, &item);
@@ -665,6 +679,7 @@ static void fini_world(struct world *w)
         free(w->nodes[i].refusal);
     }
     ssh_fini(w);
+    look_fini(w);
     free(w->nodes);
     free(w->causes);
     fence_fini(w);

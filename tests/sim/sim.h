@@ -69,6 +69,7 @@ struct sim_config {
     uint64_t grace_ms, timeout_ms, run_ms; /* run: how long a worker works */
     uint64_t heartbeat_ms, silence_ms;     /* workers then beat and write each second */
     bool is_mpi;
+    uint64_t look_ms;   /* how often somebody asks what the ranks do; 0 = nobody does */
     const char *notice; /* --preempt-signal, NULL = none */
     bool has_ssh;       /* agents come by ssh; else by themselves */
     uint32_t radix;     /* then: of the tree, 0 = the head starts all */
@@ -82,7 +83,10 @@ struct sim_result {
     uint32_t rank, node, generation;
     int status;
     uint64_t done_ms, steps, hash;
-    uint64_t frames, bytes; /* at the head, both ways, without beats */
+    uint64_t frames, bytes; /* at the head, both ways, without beats and samples */
+    /* Looks that had to wait, the longest; questions to nodes, answers, the longest of these.
+     */
+    uint64_t looks, look_ms_max, samples_asked, samples, sample_bytes_max;
     /* With ssh: the head's own logins; records, first words and status lines at the head; when
      * the last node had its link; agents that came twice. */
     uint64_t logins, start_messages, start_bytes, joined_ms, farewells;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "launcher/core/samples.h"
 #include "tests/sim/sim.h"
 
 enum { ANY = -1, INT = 2, QUIT = 3, TERM = 15, USR1 = 10 };
@@ -353,6 +354,7 @@ static int sweep(struct request *r)
         c.timeout_ms = draw(&state, 6) ? 0 : 1 + draw(&state, 25000);
         c.restart_delay_ms = seed % 3 ? 0 : 1 + seed * 37 % 5000;
         c.min_uptime_ms = seed % 5 ? 0 : 3000;
+        c.look_ms = seed % 2 ? 0 : 700;
         for (uint64_t n = 1 + draw(&state, 4); n > 0; n--) {
             enum sim_fault_kind kind = draw_kind(&state);
             struct sim_fault f = make_fault(kind, &c, &state);
@@ -465,6 +467,51 @@ static int tree_dead(struct request *r)
     return rc;
 }
 
+static int say_look(const char *what, const struct sim_result *result)
+{
+    printf("%s: %llu looks, at most %llu ms; %llu questions, %llu answers of at most %llu "
+           "bytes\n",
+           what, (unsigned long long)result->looks, (unsigned long long)result->look_ms_max,
+           (unsigned long long)result->samples_asked, (unsigned long long)result->samples,
+           (unsigned long long)result->sample_bytes_max);
+    if (result->broken[0])
+        printf("%s: %s\n", what, result->broken);
+    return result->broken[0] || result->status != 0;
+}
+
+/* Somebody looks at a large job, then very many do, then a node stands still: what it costs the
+ * head, and how long they wait. */
+static int look(struct request *r)
+{
+    struct sim_config c = make_config(r, r->seed);
+    struct sim_result once, often, frozen;
+    uint64_t n = c.nodes, nrounds = c.run_ms / SAMPLES_GAP_MS + 2;
+    c.look_ms = 1000;
+    sim_run(&c, &once);
+    c.look_ms = 10;
+    sim_run(&c, &often);
+    c.look_ms = 1000;
+    c.faults[c.nfaults++] = (struct sim_fault){SIM_FREEZE, 3, 0, 0, 5300, 6000};
+    sim_run(&c, &frozen);
+    r->nruns += 3;
+    r->steps += once.steps + often.steps + frozen.steps;
+    int rc = say_look("one", &once) | say_look("many", &often) | say_look("frozen", &frozen);
+    rc |= must(once.looks >= c.run_ms / 1000 - 2, "each look asks");
+    rc |= must(once.samples_asked == once.looks * n && once.samples == once.samples_asked,
+               "one question and one answer a node and look");
+    rc |= must(once.sample_bytes_max <= 400 * (uint64_t)c.workers,
+               "an answer has at most 400 bytes a rank");
+    rc |= must(once.look_ms_max < 300, "who answers is not waited for longer");
+    rc |= must(often.samples_asked <= nrounds * n && often.looks <= nrounds,
+               "many looks cost as much as one each 200 ms");
+    rc |= must(frozen.look_ms_max == SAMPLES_LIMIT_MS,
+               "a node that stands still is not waited for");
+    rc |= must(frozen.samples == frozen.samples_asked && frozen.samples_asked < frozen.looks * n
+                   && frozen.looks > 10,
+               "it is asked once, and again when it has answered");
+    return rc;
+}
+
 static int one(struct request *r)
 {
     uint64_t state = r->seed;
@@ -497,6 +544,7 @@ static const struct {
     {"quiet", quiet, 0, 3, 1},
     {"alone", alone, 1, 4, 300},
     {"sweep", sweep, 0, 4, 600},
+    {"look", look, 1000, 8, 1},
     {"tree", tree, 10000, 8, 1},
     {"tree-slow", tree_slow, 10000, 8, 1},
     {"tree-dead", tree_dead, 0, 3, 1},

@@ -1,6 +1,6 @@
 /* world.h - the simulator's inside: what nodes, links and processes are. sim.c runs the
- * machines and the network, process.c the processes of a node, fence.c their MPI, check.c holds
- * the invariants.
+ * machines and the network, process.c the processes of a node, fence.c their MPI, look.c who
+ * looks at them, check.c holds the invariants.
  */
 #ifndef MUSTER_TESTS_SIM_WORLD_H
 #define MUSTER_TESTS_SIM_WORLD_H
@@ -35,10 +35,11 @@ struct sim_node {
     uint32_t generation, stop_generation; /* HEAP_ANY = none */
     uint32_t reaped_heard;                /* generation whose REAPED the head got */
     bool is_up, is_dead, is_over, is_lost, is_up_cut, is_down_cut, is_sweeping, is_blocked;
-    uint32_t fence;   /* how many its ranks have passed in this generation */
-    bool is_in_fence; /* they wait in the next one */
-    bool has_come;    /* and its machine knows it */
-    bool is_reaped;   /* the processes of this generation have been collected */
+    uint32_t fence;        /* how many its ranks have passed in this generation */
+    bool is_in_fence;      /* they wait in the next one */
+    bool has_come;         /* and its machine knows it */
+    struct buf sampled[2]; /* what it has said of its ranks, by parity of the generation */
+    bool is_reaped;        /* the processes of this generation have been collected */
 };
 
 struct world {
@@ -54,6 +55,11 @@ struct world {
     struct ssh *ssh; /* NULL = agents come by themselves */
     struct effects effects;
     uint64_t beats;
+    struct {
+        struct buf measured; /* by each node */
+        bool is_waiting;     /* the head waits for its nodes' samples */
+        uint64_t began_ms;
+    } look;
     uint32_t *fence_nodes; /* all */
     char *fence_data;      /* what they give, together */
     /* What went wrong so far, for the verdict to be held against. */
@@ -97,6 +103,15 @@ void ssh_take(struct world *w, const struct item *item);
 void ssh_linked(struct world *w, uint32_t node);
 void ssh_dead(struct world *w, uint32_t node, bool is_reset);
 void ssh_fini(struct world *w);
+/* look.c: somebody looks at the ranks all the time, if anybody does. */
+void look_begin(struct world *w);
+void look_fini(struct world *w);
+void look_measure(struct world *w, uint32_t node);
+void look_keep(struct world *w, uint32_t node,
+               struct frame *frame); /* beyond the node's step */
+void look_count(struct world *w, const struct frame *frame);
+void look_check(struct world *w, const struct event *ev); /* after a step of the head */
+
 /* fence.c: an MPI job, all of whose nodes meet in fences, one after the other. */
 void fence_init(struct world *w);
 void fence_fini(struct world *w);

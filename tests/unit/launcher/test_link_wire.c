@@ -57,6 +57,8 @@ static const struct frame frames[] = {
     {FRAME_GATHER, 7, {.gather = {"job-1/fence", nodes, 3, {true, 12}, {"a\0b=\n", 5}}}},
     {FRAME_WANTED, 9, {.gather = {"job-1/modex", nodes, 2, {true, 4}, {NULL, 0}}}},
     {FRAME_GATHERED, 8, {.gathered = {"job-1/fence", true, {"\0", 1}}}},
+    {FRAME_SAMPLE, 7, {{0}}},
+    {FRAME_SAMPLED, 7, {.sampled = {{"rank,0,1,GPU-1,17,30,100;why,a, b;", 34}}}},
 };
 
 static void text_of(const struct frame *frame, struct buf *out)

@@ -16,9 +16,7 @@ enum { RANKS = 4 };
 /* Two looks at a job of four ranks, a second apart, which tests then change. */
 struct looks {
     struct control_rank ranks[2][RANKS];
-    struct top_usage usages[2][RANKS];
-    struct gpu_sample gpus[RANKS];
-    struct top_look before, now;
+    struct control_status before, now;
 };
 
 #define TEXT(text) ((char *)(uintptr_t)(text)) /* a look owns its texts; these are static */
@@ -35,48 +33,44 @@ static void init(struct looks *l)
                                         "GPU-dddddddd-3"};
     *l = (struct looks){0};
     for (unsigned k = 0; k < 2; k++)
-        for (unsigned i = 0; i < RANKS; i++) {
-            l->ranks[k][i] = (struct control_rank){.local_rank = i,
-                                                   .pid = 100 + i,
-                                                   .state = RANK_RUNNING,
-                                                   .host = TEXT("n1"),
-                                                   .gpu_index = TEXT(indexes[i]),
-                                                   .gpu_uuid = TEXT(uuids[i]),
-                                                   .step = known(10 + 2 * k)};
-            l->usages[k][i] = (struct top_usage){known(1000 + 500 * k), known(64 << 20)};
-        }
-    for (unsigned i = 0; i < RANKS; i++) {
-        l->gpus[i] = (struct gpu_sample){.util = known(100),
-                                         .power_mw = known(400000),
-                                         .used = known(30ull << 30),
-                                         .total = known(80ull << 30),
-                                         .temp_c = known(60),
-                                         .clock_events = known(0)};
-        strcpy(l->gpus[i].uuid, uuids[i]);
-    }
-    struct control_status status = {.job_id = TEXT("demo"),
-                                    .program = TEXT("train.py"),
-                                    .state = TEXT("running"),
-                                    .pid = 12,
-                                    .nnodes = 1,
-                                    .here = known(0),
-                                    .uptime_ms = 5000,
-                                    .nranks = RANKS};
-    l->before = (struct top_look){.at_ms = 1000, .status = status, .usages = l->usages[0]};
-    l->before.status.ranks = l->ranks[0];
-    l->now = (struct top_look){.at_ms = 2000,
-                               .status = status,
-                               .usages = l->usages[1],
-                               .gpus = l->gpus,
-                               .ngpus = RANKS};
-    l->now.status.ranks = l->ranks[1];
+        for (unsigned i = 0; i < RANKS; i++)
+            l->ranks[k][i] =
+                (struct control_rank){.local_rank = i,
+                                      .pid = 100 + i,
+                                      .starts = 1,
+                                      .state = RANK_RUNNING,
+                                      .host = TEXT("n1"),
+                                      .gpu_index = TEXT(indexes[i]),
+                                      .gpu_uuid = TEXT(uuids[i]),
+                                      .step = known(10 + 2 * k),
+                                      .sample = {.asked_ms = known(1000 + 1000 * k),
+                                                 .at_ms = known(1010 + 1000 * k),
+                                                 .cpu_ms = known(1000 + 500 * k),
+                                                 .rss = known(64 << 20),
+                                                 .gpu = {.util = known(100),
+                                                         .power_mw = known(400000),
+                                                         .used = known(30ull << 30),
+                                                         .total = known(80ull << 30),
+                                                         .temp_c = known(60),
+                                                         .clock_events = known(0)}}};
+    l->before = (struct control_status){.job_id = TEXT("demo"),
+                                        .program = TEXT("train.py"),
+                                        .state = TEXT("running"),
+                                        .pid = 12,
+                                        .nnodes = 1,
+                                        .here = known(0),
+                                        .uptime_ms = 5000,
+                                        .ranks = l->ranks[0],
+                                        .nranks = RANKS};
+    l->now = l->before;
+    l->now.ranks = l->ranks[1];
 }
 
 /* How the odd rank differs, "" if none does. Free with free(). */
 static char *odd(const struct looks *l)
 {
     struct top_view v;
-    top_view_init(&v, &l->before, &l->now, NULL);
+    top_view_init(&v, &l->before, &l->now);
     char *text = strdup(buf_str(&v.odd));
     unsigned n = 0;
     for (size_t i = 0; i < v.nrows; i++)
@@ -100,16 +94,15 @@ static void rates(void **state)
     struct top_view v;
     init(&l);
     l.ranks[1][3].pid = 999; /* another process than before */
-    l.usages[1][2].cpu_ms = (struct maybe_u64){0};
-    top_view_init(&v, &l.before, &l.now, NULL);
+    l.ranks[1][2].sample.cpu_ms = (struct maybe_u64){0};
+    top_view_init(&v, &l.before, &l.now);
     assert_int_equal(v.rows[0].steps_per_ks.value, 2000);
     assert_int_equal(v.rows[0].cpu.value, 50);
     assert_false(v.rows[2].cpu.is_known);
     assert_false(v.rows[3].steps_per_ks.is_known);
-    assert_ptr_equal(v.rows[1].gpu, &l.gpus[1]);
     top_view_fini(&v);
-    l.now.status.generation = 1;
-    top_view_init(&v, &l.before, &l.now, NULL);
+    l.now.generation = 1;
+    top_view_init(&v, &l.before, &l.now);
     assert_false(v.rows[0].steps_per_ks.is_known);
     top_view_fini(&v);
 }
@@ -130,11 +123,11 @@ static void who_differs(void **state)
     l.ranks[0][1].step = known(11);
     expect_odd(&l, "rank 1 differs: 50 % fewer steps than the others");
     init(&l);
-    l.gpus[3].power_mw = known(150000);
+    l.ranks[1][3].sample.gpu.power_mw = known(150000);
     expect_odd(&l, "rank 3 differs: its GPU draws 150 W, the others about 400 W");
     for (int i = 0; i < 3; i++)
-        l.gpus[i].power_mw = known(140000);
-    l.gpus[3].power_mw = known(600000);
+        l.ranks[1][i].sample.gpu.power_mw = known(140000);
+    l.ranks[1][3].sample.gpu.power_mw = known(600000);
     expect_odd(&l, "rank 3 differs: its GPU draws 600 W, the others about 140 W");
 }
 
@@ -144,17 +137,18 @@ static void who_cannot_be_told(void **state)
     struct looks l;
     init(&l);
     for (int i = 0; i < RANKS; i++) /* no two agree */
-        l.gpus[i].power_mw = known(100000 * (uint64_t)(i + 1));
+        l.ranks[1][i].sample.gpu.power_mw = known(100000 * (uint64_t)(i + 1));
     expect_odd(&l, "");
-    l.gpus[0].power_mw = l.gpus[1].power_mw = known(100000); /* two and two */
-    l.gpus[2].power_mw = l.gpus[3].power_mw = known(400000);
+    l.ranks[1][0].sample.gpu.power_mw = l.ranks[1][1].sample.gpu.power_mw =
+        known(100000); /* two and two */
+    l.ranks[1][2].sample.gpu.power_mw = l.ranks[1][3].sample.gpu.power_mw = known(400000);
     expect_odd(&l, "");
     for (int i = 0; i < RANKS; i++) /* idle ones differ by little */
-        l.gpus[i].power_mw = known(i ? 60000 : 75000);
+        l.ranks[1][i].sample.gpu.power_mw = known(i ? 60000 : 75000);
     expect_odd(&l, "");
     init(&l);
-    l.now.status.nranks = l.before.status.nranks = 2;
-    l.gpus[0].power_mw = known(100000);
+    l.now.nranks = l.before.nranks = 2;
+    l.ranks[1][0].sample.gpu.power_mw = known(100000);
     expect_odd(&l, "");
     init(&l);
     l.ranks[1][3].state = RANK_DONE; /* who has ended is behind nobody */
@@ -167,7 +161,7 @@ static void expect_text(const struct looks *l, unsigned width, unsigned height,
 {
     struct top_view v;
     struct buf text;
-    top_view_init(&v, &l->before, &l->now, NULL);
+    top_view_init(&v, &l->before, &l->now);
     buf_init(&text, 0);
     top_view_format(&v, width, height, &text);
     assert_string_equal(buf_str(&text), expected);
@@ -180,7 +174,7 @@ static void columns_and_lines(void **state)
     (void)state;
     struct looks l;
     init(&l);
-    l.gpus[1].clock_events = known(0x45); /* idle does not count */
+    l.ranks[1][1].sample.gpu.clock_events = known(0x45); /* idle does not count */
     expect_text(&l, 0, 0,
                 "job demo  running  4/4 ranks  0 restarts  5 s  pid 12\n"
                 "\n"
@@ -194,7 +188,7 @@ static void columns_and_lines(void **state)
                 "  64 MiB    12    2.00\n"
                 "   3  running  n1    103    3  GPU-dddddddd  100 %  400 W  30 GiB  60 C  50 %"
                 "  64 MiB    12    2.00\n");
-    l.gpus[2].power_mw = known(100000);
+    l.ranks[1][2].sample.gpu.power_mw = known(100000);
     expect_text(&l, 40, 6,
                 "job demo  running  4/4 ranks  0 restarts\n"
                 "rank 2 differs: its GPU draws 100 W, the\n"
@@ -205,24 +199,126 @@ static void columns_and_lines(void **state)
     expect_text(&l, 4, 5, "job\nrank\nRANK\n   0\nand\n");
 }
 
-static void other_nodes(void **state)
+static void traffic(void **state)
 {
     (void)state;
     struct looks l;
     struct top_view v;
     init(&l);
-    l.ranks[1][2].node = l.ranks[1][3].node = 1;
-    l.ranks[1][2].host = l.ranks[1][3].host = TEXT("n2");
-    top_view_init(&v, &l.before, &l.now, "NVML: none");
+    l.ranks[0][0].sample.gpu.nvlink_tx = known(5);
+    l.ranks[1][0].sample.gpu.nvlink_tx = known(5 + 2000000000ull);
+    l.ranks[0][0].sample.gpu.nvlink_rx = known(7);
+    l.ranks[1][0].sample.gpu.nvlink_rx = known(7 + 1500000000ull);
+    l.ranks[0][1].sample.gpu.pcie_tx = known(100); /* counted anew: the driver was loaded */
+    l.ranks[1][1].sample.gpu.pcie_tx = known(99);
+    top_view_init(&v, &l.before, &l.now);
+    assert_int_equal(v.rows[0].nvlink.tx.value, 2000000000);
+    assert_int_equal(v.rows[0].nvlink.rx.value, 1500000000);
+    assert_false(v.rows[0].pcie.tx.is_known);
+    assert_false(v.rows[1].pcie.tx.is_known);
+    struct buf text;
+    buf_init(&text, 0);
+    top_view_format(&v, 0, 0, &text);
+    assert_non_null(strstr(buf_str(&text), "  NVLINK"));
+    assert_non_null(strstr(buf_str(&text), "  3.5 GB/s"));
+    assert_null(strstr(buf_str(&text), "PCIE"));
+    buf_reset(&text);
+    top_view_json(&v, &text);
+    assert_non_null(strstr(buf_str(&text), "\"nvlink_rx_bytes_per_s\": 1500000000"));
+    buf_fini(&text);
+    top_view_fini(&v);
+}
+
+static void restarts(void **state)
+{
+    (void)state;
+    struct looks l;
+    struct top_view v;
+    struct buf text;
+    init(&l);
+    l.ranks[1][2].starts = 4;
+    buf_init(&text, 0);
+    top_view_init(&v, &l.before, &l.now);
+    top_view_format(&v, 0, 0, &text);
+    assert_non_null(strstr(buf_str(&text), "  RESTARTS\n"));
+    assert_non_null(strstr(buf_str(&text), "2.00         3\n"));
+    buf_reset(&text);
+    top_view_json(&v, &text);
+    assert_non_null(strstr(buf_str(&text), "\"starts\": 4"));
+    buf_fini(&text);
+    top_view_fini(&v);
+}
+
+static void put_on_node(struct looks *l, unsigned i, uint32_t node, const char *host)
+{
+    for (unsigned k = 0; k < 2; k++) {
+        l->ranks[k][i].node = node;
+        l->ranks[k][i].host = TEXT(host);
+    }
+}
+
+static void silence(struct control_rank *rank)
+{
+    rank->sample = (struct rank_sample){0};
+    rank->step = (struct maybe_u64){0};
+}
+
+/* Ranks of all nodes are compared, each by its own node's clock. */
+static void other_nodes(void **state)
+{
+    (void)state;
+    struct looks l;
+    init(&l);
+    put_on_node(&l, 2, 1, "n2");
+    put_on_node(&l, 3, 1, "n2");
+    for (unsigned k = 0; k < 2; k++)
+        for (unsigned i = 2; i < 4; i++) {
+            l.ranks[k][i].sample.asked_ms.value += 77000;
+            l.ranks[k][i].sample.at_ms.value += 77000;
+        }
+    expect_odd(&l, "");
+    l.ranks[1][3].sample.gpu.power_mw = known(150000);
+    expect_odd(&l, "rank 3 differs: its GPU draws 150 W, the others about 400 W");
+    l.ranks[1][3].step = known(11);
+    expect_odd(&l, "rank 3 differs: 50 % fewer steps than the others");
+}
+
+static void a_node_that_does_not_answer(void **state)
+{
+    (void)state;
+    struct looks l;
+    struct top_view v;
+    struct buf text;
+    init(&l);
+    put_on_node(&l, 2, 1, "n2");
+    put_on_node(&l, 3, 1, "n2");
+    silence(&l.ranks[1][2]);
+    silence(&l.ranks[1][3]);
+    l.now.sample_why = TEXT("n1: NVML: none");
+    buf_init(&text, 0);
+    top_view_init(&v, &l.before, &l.now);
     assert_string_equal(buf_str(&v.note),
-                        "node n2: no figures from other nodes yet, of GPUs, CPU, memory or "
-                        "steps; no GPU figures: NVML: none");
+                        "node n2: no answer in time, what the ranks do there is not known; "
+                        "figures are missing: n1: NVML: none");
+    top_view_format(&v, 0, 0, &text);
+    assert_non_null(strstr(buf_str(&text),
+                           "   3  running  n2    103    3  GPU-dddddddd      ?      ?       ?"
+                           "     ?     ?       ?     ?       ?\n"));
+    buf_reset(&text);
+    top_view_json(&v, &text);
+    assert_non_null(strstr(buf_str(&text), "\"gpu_power_mw\": null"));
+    assert_non_null(strstr(buf_str(&text), "\"is_known\": false"));
     top_view_fini(&v);
-    l.ranks[1][3].host = TEXT("n3");
-    l.ranks[1][3].node = 2;
-    top_view_init(&v, &l.before, &l.now, NULL);
-    assert_non_null(strstr(buf_str(&v.note), "node n2 and 1 more: no figures"));
+    put_on_node(&l, 3, 2, "n3");
+    top_view_init(&v, &l.before, &l.now);
+    assert_non_null(strstr(buf_str(&v.note), "node n2 and 1 more: no answer"));
     top_view_fini(&v);
+    l.ranks[1][2].state = l.ranks[1][3].state = RANK_DONE; /* nothing is to be known of them */
+    l.now.sample_why = NULL;
+    top_view_init(&v, &l.before, &l.now);
+    assert_string_equal(buf_str(&v.note), "");
+    top_view_fini(&v);
+    buf_fini(&text);
 }
 
 int main(void)
@@ -232,7 +328,10 @@ int main(void)
         cmocka_unit_test(who_differs),
         cmocka_unit_test(who_cannot_be_told),
         cmocka_unit_test(columns_and_lines),
+        cmocka_unit_test(traffic),
+        cmocka_unit_test(restarts),
         cmocka_unit_test(other_nodes),
+        cmocka_unit_test(a_node_that_does_not_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,48 @@
+/* sampler.h - measures what the workers of a node and their GPUs are doing, in a helper process
+ * (cmd/sampler.c) that lives while somebody looks: muster itself never loads NVML for it, and a
+ * driver that does not answer stops nobody.
+ *
+ * Asynchronous and bounded: what has not been measured after SAMPLER_LIMIT_MS is left out, a
+ * helper that does not answer for SAMPLER_STUCK_MS is ended, one that nobody asks for
+ * SAMPLER_IDLE_MS too. Does not know what is done with the figures.
+ */
+#ifndef MUSTER_LAUNCHER_IO_SAMPLER_H
+#define MUSTER_LAUNCHER_IO_SAMPLER_H
+
+#include "launcher/core/sample_ask.h"
+#include "launcher/io/spawn.h"
+#include "launcher/io/watch.h"
+
+enum { SAMPLER_LIMIT_MS = 800, SAMPLER_STUCK_MS = 10000, SAMPLER_IDLE_MS = 10000 };
+
+struct sampler;
+
+/* Everything is borrowed and outlives it. */
+struct sampler_host {
+    struct watch_set *watches;
+    const struct spawn *spawn; /* of a worker: limits, signals, mark */
+    const struct facts *facts; /* for the environment */
+    int dev_null;
+    void *ctx;
+    void (*on_started)(void *ctx, pid_t pid); /* a child that is no worker */
+    /* Items of core/node_sample.h, valid until the next sampler_take. */
+    void (*on_sample)(void *ctx, struct str items);
+};
+
+struct sampler *sampler_new(const struct sampler_host *host);
+/* Ends the helper, without a callback; NULL is fine. */
+void sampler_free(struct sampler *s);
+
+/* Measures these; on_sample follows once, perhaps before this returns. One that is under way is
+ * forgotten. */
+void sampler_take(struct sampler *s, const struct sample_subject *subjects, size_t n,
+                  uint64_t now_ms);
+
+/* What is under way is not wanted any more. NULL is fine. */
+void sampler_forget(struct sampler *s);
+
+/* When sampler_tick is due; UINT64_MAX = never. */
+uint64_t sampler_deadline(const struct sampler *s);
+void sampler_tick(struct sampler *s, uint64_t now_ms);
+
+#endif
