@@ -108,7 +108,7 @@ static int dispatch(int argc, char **argv)
     if (strcmp(word, "agent") == 0) /* what muster starts on other hosts */
         return cmd_agent(argv + 2);
     if (strcmp(word, "sampler") == 0) /* what a node starts to measure */
-        return cmd_sampler();
+        return cmd_sampler(argv + 2);
     for (unsigned i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(word, name_of(i)) == 0)
             return run_command((enum command_id)i, argv + 2);

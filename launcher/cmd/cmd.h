@@ -12,7 +12,7 @@ int cmd_run(char *const *args);
 int cmd_check(char *const *args);
 int cmd_plan(char *const *args);
 int cmd_agent(char *const *args);
-int cmd_sampler(void); /* of a node, for io/sampler.h */
+int cmd_sampler(char *const *args); /* of a node, for io/sampler.h */
 int cmd_gpus(char *const *args);
 int cmd_doctor(char *const *args);
 int cmd_ps(char *const *args);

@@ -1,7 +1,7 @@
-/* muster sampler: the helper of a node that measures what its workers and their GPUs do
- * (io/sampler.h). A process of its own: a driver that hangs, hangs here. Reads lines of
- * core/sample_ask.h until its input ends; each is answered by two lines of core/node_sample.h:
- * what is quick, then all.
+/* muster sampler usage|gpus: a helper of a node that measures what its workers use, or what
+ * their GPUs do (io/sampler.h). A process of its own: a driver that hangs, hangs here. Reads
+ * lines of core/sample_ask.h until its input ends; each is answered by one of
+ * core/node_sample.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,23 +17,28 @@
 #include "launcher/io/gpu_samples.h"
 #include "launcher/io/usage.h"
 
-enum { SUBJECTS_MAX = 4096 };
+enum { SUBJECTS_MAX = 4096, UUID_BYTES = 96 };
 
 struct measured {
     size_t n;
-    struct sample_subject subjects[SUBJECTS_MAX];
+    uint32_t local_ranks[SUBJECTS_MAX];
     uint32_t sessions[SUBJECTS_MAX];
+    const char *uuids[SUBJECTS_MAX]; /* each in its text; NULL = no GPU */
+    char texts[SUBJECTS_MAX][UUID_BYTES];
     struct rank_sample samples[SUBJECTS_MAX];
+    struct gpu_sample gpus[SUBJECTS_MAX];
 };
 
 static int read_subjects(struct str line, struct measured *m)
 {
+    struct sample_subject subject;
     int rc = 0;
-    for (m->n = 0; m->n < SUBJECTS_MAX; m->n++) {
-        rc = sample_ask_next(&line, &m->subjects[m->n]);
-        if (rc <= 0)
-            break;
-        m->sessions[m->n] = m->subjects[m->n].pid;
+    for (m->n = 0; m->n < SUBJECTS_MAX && (rc = sample_ask_next(&line, &subject)) > 0; m->n++) {
+        char *text = m->texts[m->n];
+        snprintf(text, UUID_BYTES, "%.*s", STR_ARG(subject.uuid));
+        m->uuids[m->n] = subject.uuid.p ? text : NULL;
+        m->local_ranks[m->n] = subject.local_rank;
+        m->sessions[m->n] = subject.pid;
     }
     return rc < 0 ? -1 : 0;
 }
@@ -46,21 +51,13 @@ static void measure_usage(struct measured *m)
         m->samples[i].at_ms = at;
 }
 
-static bool has_gpu(const struct measured *m)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (m->subjects[i].uuid.p)
-            return true;
-    return false;
-}
-
 static void measure_gpus(struct measured *m, const struct gpu_samples *gpus)
 {
+    const struct maybe_u64 at = {true, now_ms()};
+    gpu_samples_take(gpus, m->uuids, m->n, m->gpus);
     for (size_t i = 0; i < m->n; i++) {
-        char uuid[128];
-        snprintf(uuid, sizeof uuid, "%.*s", STR_ARG(m->subjects[i].uuid));
-        if (m->subjects[i].uuid.p)
-            gpu_samples_read(gpus, uuid, &m->samples[i].gpu);
+        m->samples[i].gpu = m->gpus[i];
+        m->samples[i].gpu.at_ms = at;
     }
 }
 
@@ -68,8 +65,8 @@ static void tell(const struct measured *m, const char *why)
 {
     struct buf text;
     buf_init(&text, 0);
-    for (size_t i = 0; i < m->n; i++)
-        node_sample_add_figures(m->subjects[i].local_rank, &m->samples[i], &text);
+    for (size_t i = 0; i < m->n && !why; i++)
+        node_sample_add_figures(m->local_ranks[i], &m->samples[i], &text);
     if (why)
         node_sample_add_why(why, &text);
     puts(buf_str(&text));
@@ -77,31 +74,33 @@ static void tell(const struct measured *m, const char *why)
     buf_fini(&text);
 }
 
-/* NVML takes a moment to open: what is compared with later samples is then measured anew. */
-static void answer(struct measured *m, struct gpu_samples **gpus)
+static void answer(struct measured *m, bool is_of_gpus, struct gpu_samples **gpus)
 {
-    struct err why = {0};
+    struct err why;
     memset(m->samples, 0, sizeof m->samples);
-    measure_usage(m);
-    tell(m, NULL);
-    if (has_gpu(m) && !*gpus && (*gpus = gpu_samples_open(&why)) != NULL)
+    if (!is_of_gpus) {
         measure_usage(m);
-    if (*gpus)
+    } else if (*gpus || (*gpus = gpu_samples_open(&why)) != NULL) {
         measure_gpus(m, *gpus);
-    tell(m, why.code != ERR_OK ? why.text : NULL);
+    } else {
+        tell(m, why.text);
+        return;
+    }
+    tell(m, NULL);
 }
 
-int cmd_sampler(void)
+int cmd_sampler(char *const *args)
 {
     struct gpu_samples *gpus = NULL;
     struct measured *m = mem_alloc(1, sizeof *m);
+    bool is_of_gpus = args[0] && strcmp(args[0], "gpus") == 0;
     char *line = NULL;
     size_t cap = 0;
     ssize_t n;
     prctl(PR_SET_NAME, "muster-sampler");
     while ((n = getline(&line, &cap, stdin)) > 0
            && read_subjects((struct str){line, (size_t)n - 1}, m) == 0)
-        answer(m, &gpus);
+        answer(m, is_of_gpus, &gpus);
     free(line);
     free(m);
     gpu_samples_close(gpus);

@@ -7,6 +7,7 @@
 
 /* X(member): every figure, in the order in which a sample is written (rank_sample.h). */
 #define GPU_FIGURES(X)                                                                         \
+    X(at_ms)        /* when, by the monotonic clock of its node */                             \
     X(util)         /* percent of the time in which any kernel ran */                          \
     X(power_mw)     /* what it draws now */                                                    \
     X(used)         /* memory, bytes */                                                        \
@@ -15,8 +16,8 @@
     X(clock_events) /* why its clocks are lower: NVML's bits */                                \
     X(nvlink_tx)    /* bytes over all its NVLinks since the driver began to count */           \
     X(nvlink_rx)    /* likewise */                                                             \
-    X(pcie_tx)      /* bytes over PCI Express, likewise */                                     \
-    X(pcie_rx)
+    X(pcie_tx_rate) /* bytes a second over PCI Express, for the moment of the sample */        \
+    X(pcie_rx_rate) /* likewise */
 
 struct gpu_sample {
 #define X(member) struct maybe_u64 member;

@@ -1,12 +1,12 @@
-/* node_sample.h - the samples of one node's ranks as the text that travels: from the helper
- * that takes them to the node, and with what the node itself knows on to the head. Pure.
+/* node_sample.h - the samples of one node's ranks as the text that travels: from its helpers to
+ * the node, and with what the node itself knows on to the head. Pure.
  *
  *   rank,LOCAL,INDEX,UUID,STEP,QUIET_MS,ASKED_MS;   of the node, when it was asked
- *   sample,LOCAL,NUMBERS;                  of the helper, as rank_sample_format
- *   why,WORDS;                             why figures are missing
+ *   sample,LOCAL,NUMBERS;       of a helper, as rank_sample_format; several of a rank add up
+ *   why,WORDS;                  why figures are missing
  *
- * - is not known. A node says all this in at most NODE_SAMPLE_BYTES_MAX bytes, about 170 a
- * rank; what has no room is left out, whole items, the last first.
+ * - is not known. A node says all this in at most NODE_SAMPLE_BYTES_MAX bytes, of a rank with a
+ * GPU in about 250; what has no room is left out, whole items, the last first.
  */
 #ifndef MUSTER_LAUNCHER_CORE_NODE_SAMPLE_H
 #define MUSTER_LAUNCHER_CORE_NODE_SAMPLE_H

@@ -10,6 +10,15 @@ static const size_t figures[] = {
 #undef X
 };
 
+void rank_sample_add(struct rank_sample *to, const struct rank_sample *from)
+{
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        const struct maybe_u64 *n = (const void *)((const char *)from + figures[i]);
+        if (n->is_known)
+            *(struct maybe_u64 *)(void *)((char *)to + figures[i]) = *n;
+    }
+}
+
 void rank_sample_format(const struct rank_sample *s, char separator, struct buf *out)
 {
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {

@@ -75,19 +75,16 @@ static void take_item(struct samples *s, const char *host, uint32_t first,
                       const struct node_sample_item *item)
 {
     struct sampled *rank = &s->ranks[first + item->local_rank];
-    struct maybe_u64 asked_ms;
     switch (item->kind) {
     case NODE_SAMPLE_RANK:
         set_text(&rank->gpu_index, item->index);
         set_text(&rank->gpu_uuid, item->uuid);
         rank->step = item->step;
         rank->quiet_ms = item->quiet_ms;
-        rank->figures.asked_ms = item->figures.asked_ms;
+        rank_sample_add(&rank->figures, &item->figures);
         return;
     case NODE_SAMPLE_FIGURES:
-        asked_ms = rank->figures.asked_ms; /* which the node has said */
-        rank->figures = item->figures;
-        rank->figures.asked_ms = asked_ms;
+        rank_sample_add(&rank->figures, &item->figures);
         return;
     case NODE_SAMPLE_WHY:
         if (!s->sample_why)

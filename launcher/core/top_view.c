@@ -34,14 +34,12 @@ static void fill_rates(const struct control_rank *was, const struct control_rank
                        struct top_row *row)
 {
     const struct rank_sample *a = &was->sample, *b = &is->sample;
-    uint64_t ms = between(a->at_ms, b->at_ms);
+    uint64_t gpu_ms = between(a->gpu.at_ms, b->gpu.at_ms);
     row->steps_per_ks = rate(was->step, is->step, between(a->asked_ms, b->asked_ms));
-    row->cpu = rate(a->cpu_ms, b->cpu_ms, ms);
+    row->cpu = rate(a->cpu_ms, b->cpu_ms, between(a->at_ms, b->at_ms));
     row->cpu.value /= 10000; /* ms a ks: 10000 are one percent */
-    row->nvlink.tx = bytes_per_s(a->gpu.nvlink_tx, b->gpu.nvlink_tx, ms);
-    row->nvlink.rx = bytes_per_s(a->gpu.nvlink_rx, b->gpu.nvlink_rx, ms);
-    row->pcie.tx = bytes_per_s(a->gpu.pcie_tx, b->gpu.pcie_tx, ms);
-    row->pcie.rx = bytes_per_s(a->gpu.pcie_rx, b->gpu.pcie_rx, ms);
+    row->nvlink.tx = bytes_per_s(a->gpu.nvlink_tx, b->gpu.nvlink_tx, gpu_ms);
+    row->nvlink.rx = bytes_per_s(a->gpu.nvlink_rx, b->gpu.nvlink_rx, gpu_ms);
 }
 
 static void fill(const struct control_status *before, const struct control_status *now,
@@ -50,9 +48,11 @@ static void fill(const struct control_status *before, const struct control_statu
     const struct control_rank *rank = &now->ranks[i];
     bool is_same = before->generation == now->generation && i < before->nranks
                    && before->ranks[i].pid == rank->pid;
-    *row = (struct top_row){.rank = rank,
-                            .is_unknown =
-                                rank->state == RANK_RUNNING && !rank->sample.asked_ms.is_known};
+    *row = (struct top_row){
+        .rank = rank,
+        .pcie = {rank->sample.gpu.pcie_tx_rate, rank->sample.gpu.pcie_rx_rate},
+        .is_unknown = rank->state == RANK_RUNNING && !rank->sample.asked_ms.is_known,
+    };
     if (is_same)
         fill_rates(&before->ranks[i], rank, row);
 }

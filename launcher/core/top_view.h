@@ -13,9 +13,10 @@ struct top_traffic {
 
 struct top_row {
     const struct control_rank *rank;
-    struct maybe_u64 cpu;            /* percent of one processor between the looks */
-    struct maybe_u64 steps_per_ks;   /* steps in a thousand seconds, between the looks */
-    struct top_traffic nvlink, pcie; /* of its GPU, likewise */
+    struct maybe_u64 cpu;          /* percent of one processor between the looks */
+    struct maybe_u64 steps_per_ks; /* steps in a thousand seconds, between the looks */
+    struct top_traffic nvlink;     /* of its GPU, likewise */
+    struct top_traffic pcie;       /* of its GPU, at the later look */
     bool is_odd;
     bool is_unknown; /* it runs, and its node has not said in time what it is doing */
 };

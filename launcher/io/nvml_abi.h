@@ -55,6 +55,33 @@ struct nvml_utilization {
 };
 static_assert(sizeof(struct nvml_utilization) == 8, "nvmlUtilization_t");
 
+/* One answer of nvmlDeviceGetFieldValues: id and scope go in. */
+struct nvml_field {
+    uint32_t id, scope;
+    int64_t timestamp_us, latency_us;
+    uint32_t type;  /* of value: NVML_VALUE_ */
+    int32_t status; /* an nvmlReturn_t */
+    union {
+        uint32_t u32;
+        uint64_t u64;
+    } value;
+};
+static_assert(sizeof(struct nvml_field) == 40, "nvmlFieldValue_t");
+static_assert(offsetof(struct nvml_field, value) == 32, "nvmlFieldValue_t.value");
+
+enum { NVML_VALUE_U32 = 1, NVML_VALUE_U64 = 3 }; /* nvmlValueType_t */
+
+/* Fields, NVML_FI_DEV_. NVLink's count data in KiB, over all links of the scope; PCIe's count
+ * bytes with what the protocol adds, and begin anew after 4 GiB (measured: driver 580, H200).
+ */
+enum {
+    NVML_FIELD_NVLINK_TX_KIB = 138,
+    NVML_FIELD_NVLINK_RX_KIB = 139,
+    NVML_FIELD_PCIE_TX = 197,
+    NVML_FIELD_PCIE_RX = 198
+};
+#define NVML_SCOPE_ALL_LINKS UINT32_MAX
+
 /* Of nvmlDeviceGetComputeRunningProcesses_v2. Version 3 is not used: some drivers, first
  * those of series 535, write 32 bytes a process there, others 24, and do not say which. */
 struct nvml_process {
@@ -121,6 +148,8 @@ enum { NVML_TEMPERATURE_GPU = 0 };
       (struct nvml_handle * h, int sensor, uint32_t *celsius))                                 \
     X(0, clock_events, nvmlDeviceGetCurrentClocksThrottleReasons,                              \
       (struct nvml_handle * h, unsigned long long *bits))                                      \
+    X(0, fields, nvmlDeviceGetFieldValues,                                                     \
+      (struct nvml_handle * h, int n, struct nvml_field *list))                                \
     X(0, compute_instance, nvmlDeviceGetComputeInstanceId,                                     \
       (struct nvml_handle * h, uint32_t * id))
 

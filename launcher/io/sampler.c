@@ -12,27 +12,48 @@
 #include "base/mem.h"
 #include "launcher/core/node_sample.h"
 
-enum { READ_BYTES = 16 * 1024, LINES = 2, LAST_WAIT_MS = 500 };
+enum { READ_BYTES = 16 * 1024, LAST_WAIT_MS = 500 };
+
+enum helper_kind { HELPER_USAGE, HELPER_GPUS, HELPER_COUNT };
+
+static const struct {
+    const char *word; /* of `muster sampler` */
+    const char *late, *busy;
+} kinds[] = {
+    [HELPER_USAGE] = {"usage", "/proc was not read in time", "/proc is still being read"},
+    [HELPER_GPUS] = {"gpus", "NVML did not answer in time", "NVML has not answered yet"},
+};
+
+struct helper {
+    struct sampler *sampler;
+    enum helper_kind kind;
+    pid_t pid;
+    int pidfd, in, out; /* -1 = it does not run */
+    struct watch watch;
+    bool is_busy;       /* it owes a line */
+    bool is_waited_for; /* which belongs to the answer */
+    uint64_t asked_ms;
+    struct buf line;
+};
 
 struct sampler {
     struct sampler_host host;
-    pid_t pid;
-    int pidfd, in, out; /* of the helper; -1 = there is none */
-    struct watch watch;
-    bool is_busy;       /* it owes an answer */
-    bool is_waited_for; /* on_sample is due for it */
+    struct helper helpers[HELPER_COUNT];
+    bool is_waited_for; /* on_sample is due */
     uint64_t asked_ms;
-    struct buf got;    /* the lines of its answer */
-    struct buf answer; /* what on_sample was given */
+    struct buf answer; /* what on_sample is given */
 };
 
 struct sampler *sampler_new(const struct sampler_host *host)
 {
     struct sampler *s = mem_alloc(1, sizeof *s);
     s->host = *host;
-    s->pidfd = s->in = s->out = -1;
-    buf_init(&s->got, LINES * (NODE_SAMPLE_BYTES_MAX + 1));
     buf_init(&s->answer, 0);
+    for (int i = 0; i < HELPER_COUNT; i++) {
+        s->helpers[i] = (struct helper){
+            .sampler = s, .kind = (enum helper_kind)i, .pidfd = -1, .in = -1, .out = -1};
+        buf_init(&s->helpers[i].line, NODE_SAMPLE_BYTES_MAX + 1);
+    }
     return s;
 }
 
@@ -44,195 +65,219 @@ static void close_fd(int *fd)
 }
 
 /* Its zombie is collected with muster's other children, but for the last: sampler_free. */
-static void end_helper(struct sampler *s)
+static void end_helper(struct helper *h)
 {
-    if (s->pidfd >= 0)
-        syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
-    if (s->out >= 0)
-        watch_forget(&s->watch);
-    close_fd(&s->pidfd);
-    close_fd(&s->in);
-    close_fd(&s->out);
-    s->is_busy = false;
+    if (h->pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
+    if (h->out >= 0)
+        watch_forget(&h->watch);
+    close_fd(&h->pidfd);
+    close_fd(&h->in);
+    close_fd(&h->out);
+    h->is_busy = false;
 }
 
 /* Muster is about to end, and leaves nothing to be collected by others; a process that is stuck
  * in its driver it leaves. */
-static void await_helper(const struct sampler *s)
+static void await_helper(const struct helper *h)
 {
-    struct pollfd end = {.fd = s->pidfd, .events = POLLIN};
-    syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+    struct pollfd end = {.fd = h->pidfd, .events = POLLIN};
+    syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
     if (poll(&end, 1, LAST_WAIT_MS) > 0)
-        waitpid(s->pid, NULL, WNOHANG);
+        waitpid(h->pid, NULL, WNOHANG);
 }
 
 void sampler_free(struct sampler *s)
 {
     if (!s)
         return;
-    if (s->pidfd >= 0)
-        await_helper(s);
-    end_helper(s);
-    buf_fini(&s->got);
+    for (int i = 0; i < HELPER_COUNT; i++) {
+        if (s->helpers[i].pidfd >= 0)
+            await_helper(&s->helpers[i]);
+        end_helper(&s->helpers[i]);
+        buf_fini(&s->helpers[i].line);
+    }
     buf_fini(&s->answer);
     free(s);
 }
 
-void sampler_forget(struct sampler *s)
-{
-    if (s)
-        s->is_waited_for = false;
-}
-
 /* ---- answers ---- */
 
-/* The best line that is complete. */
-static struct str best_line(const struct sampler *s, int *nlines)
+/* Gives what there is, once nobody is waited for. */
+static void maybe_give(struct sampler *s)
 {
-    struct str rest = {s->got.data, s->got.len}, line = {0};
-    const char *end;
-    *nlines = 0;
-    while (rest.n && (end = memchr(rest.p, '\n', rest.n)) != NULL) {
-        size_t n = (size_t)(end - rest.p);
-        line = (struct str){rest.p, n};
-        rest = (struct str){end + 1, rest.n - n - 1};
-        ++*nlines;
-    }
-    return line;
-}
-
-/* Gives what there is; why: something is missing, NULL = nothing. */
-static void give(struct sampler *s, const char *why)
-{
-    int nlines;
-    struct str line = best_line(s, &nlines);
+    for (int i = 0; i < HELPER_COUNT; i++)
+        if (s->helpers[i].is_waited_for)
+            return;
     if (!s->is_waited_for)
         return;
     s->is_waited_for = false;
-    buf_reset(&s->answer);
-    if (why)
-        node_sample_add_why(why, &s->answer);
-    node_sample_add_items(line, &s->answer);
     s->host.on_sample(s->host.ctx, (struct str){buf_str(&s->answer), s->answer.len});
+}
+
+/* Nothing comes from this one in time; why. */
+static void give_up(struct helper *h, const char *why)
+{
+    if (h->is_waited_for)
+        node_sample_add_why(why, &h->sampler->answer);
+    h->is_waited_for = false;
+}
+
+static void take_line(struct helper *h)
+{
+    h->is_busy = false;
+    if (h->is_waited_for)
+        node_sample_add_items((struct str){h->line.data, h->line.len}, &h->sampler->answer);
+    h->is_waited_for = false;
+    maybe_give(h->sampler);
 }
 
 static void on_readable(void *ctx)
 {
-    struct sampler *s = ctx;
+    struct helper *h = ctx;
     char part[READ_BYTES];
-    int nlines;
-    ssize_t n = read(s->out, part, sizeof part);
+    ssize_t n = read(h->out, part, sizeof part);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        end_helper(s);
-        give(s, "the helper that measures has ended");
+        end_helper(h);
+        give_up(h, "the helper that measures has ended");
+        maybe_give(h->sampler);
         return;
     }
-    buf_add(&s->got, part, (size_t)n);
-    best_line(s, &nlines);
-    if (nlines < LINES)
-        return;
-    s->is_busy = false;
-    give(s, NULL);
+    buf_add(&h->line, part, (size_t)n); /* what is too long is dropped */
+    if (part[n - 1] == '\n')
+        take_line(h);
 }
 
-/* ---- the helper ---- */
-
-static int start_process(struct sampler *s, int in, int out, struct err *e)
+void sampler_forget(struct sampler *s)
 {
-    char name[] = "muster", word[] = "sampler", *const argv[] = {name, word, NULL};
-    struct spawn spawn = *s->host.spawn;
+    if (!s)
+        return;
+    s->is_waited_for = false;
+    for (int i = 0; i < HELPER_COUNT; i++)
+        s->helpers[i].is_waited_for = false;
+}
+
+/* ---- helpers ---- */
+
+static int start_process(struct helper *h, int in, int out, struct err *e)
+{
+    const struct sampler_host *host = &h->sampler->host;
+    char name[] = "muster", word[] = "sampler", *kind = mem_strdup(kinds[h->kind].word);
+    char *const argv[] = {name, word, kind, NULL};
+    struct spawn spawn = *host->spawn;
     spawn.path = "/proc/self/exe";
     spawn.argv = argv;
-    spawn.envp = (char *const *)(uintptr_t)s->host.facts->environment;
+    spawn.envp = (char *const *)(uintptr_t)host->facts->environment;
     spawn.in = in;
     spawn.out = out;
-    spawn.err = s->host.dev_null;
+    spawn.err = host->dev_null;
     spawn.exec_pipe = out; /* a failed exec leaves a few bytes that are no line */
     spawn.cpus = NULL;
     spawn.mem_node = -1;
-    return spawn_start(&spawn, &s->pid, &s->pidfd, e);
+    int rc = spawn_start(&spawn, &h->pid, &h->pidfd, e);
+    free(kind);
+    return rc;
 }
 
-static int start_helper(struct sampler *s, struct err *e)
+static int start_helper(struct helper *h, struct err *e)
 {
+    const struct sampler_host *host = &h->sampler->host;
     int to[2] = {-1, -1}, from[2] = {-1, -1};
     int rc = 0;
     if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
         rc = err_sys(e, errno, "cannot make a pipe");
     if (rc == 0)
-        rc = start_process(s, to[0], from[1], e);
+        rc = start_process(h, to[0], from[1], e);
     close_fd(&to[0]);
     close_fd(&from[1]);
-    s->in = to[1];
-    s->out = from[0];
+    h->in = to[1];
+    h->out = from[0];
     if (rc == 0) {
-        fcntl(s->in, F_SETFL, O_NONBLOCK);
-        fcntl(s->out, F_SETFL, O_NONBLOCK);
-        s->host.on_started(s->host.ctx, s->pid);
-        rc = watch_start(s->host.watches, &s->watch, s->out, on_readable, s, e);
+        fcntl(h->in, F_SETFL, O_NONBLOCK);
+        fcntl(h->out, F_SETFL, O_NONBLOCK);
+        host->on_started(host->ctx, h->pid);
+        rc = watch_start(host->watches, &h->watch, h->out, on_readable, h, e);
     }
     if (rc < 0)
-        end_helper(s);
+        end_helper(h);
     return rc;
 }
 
-static int ask(struct sampler *s, const struct sample_subject *subjects, size_t n,
-               struct err *e)
+static int send_question(struct helper *h, const struct buf *question, struct err *e)
 {
-    struct buf line;
-    if (s->pidfd < 0 && start_helper(s, e) < 0)
+    if (h->pidfd < 0 && start_helper(h, e) < 0)
         return -1;
-    buf_init(&line, 0);
-    for (size_t i = 0; i < n; i++)
-        sample_ask_format(&subjects[i], &line);
-    buf_addc(&line, '\n');
-    ssize_t sent = write(s->in, line.data, line.len);
-    bool is_sent = sent == (ssize_t)line.len;
-    buf_fini(&line);
-    if (is_sent)
+    if (write(h->in, question->data, question->len) == (ssize_t)question->len)
         return 0;
-    end_helper(s);
+    end_helper(h);
     return err_set(e, ERR_SYSTEM, "the helper that measures takes no question");
+}
+
+static void ask(struct helper *h, const struct buf *question, uint64_t now_ms)
+{
+    struct err e;
+    h->is_waited_for = true;
+    if (h->is_busy) {
+        give_up(h, kinds[h->kind].busy);
+        return;
+    }
+    buf_reset(&h->line);
+    if (send_question(h, question, &e) < 0) {
+        give_up(h, e.text);
+        return;
+    }
+    h->is_busy = true;
+    h->asked_ms = now_ms;
 }
 
 void sampler_take(struct sampler *s, const struct sample_subject *subjects, size_t n,
                   uint64_t now_ms)
 {
-    struct err e;
+    bool has_gpus = false;
+    struct buf question;
+    buf_init(&question, 0);
+    for (size_t i = 0; i < n; i++) {
+        sample_ask_format(&subjects[i], &question);
+        has_gpus = has_gpus || subjects[i].uuid.p;
+    }
+    buf_addc(&question, '\n');
+    buf_reset(&s->answer);
     s->is_waited_for = true;
-    if (s->is_busy) {
-        buf_reset(&s->got);
-        give(s, "the last measuring has not ended yet (NVML?)");
-        return;
-    }
-    buf_reset(&s->got);
-    if (ask(s, subjects, n, &e) < 0) {
-        give(s, e.text);
-        return;
-    }
-    s->is_busy = true;
     s->asked_ms = now_ms;
+    ask(&s->helpers[HELPER_USAGE], &question, now_ms);
+    if (has_gpus)
+        ask(&s->helpers[HELPER_GPUS], &question, now_ms);
+    buf_fini(&question);
+    maybe_give(s);
 }
 
 /* ---- time ---- */
 
+static uint64_t end_due_ms(const struct helper *h)
+{
+    return h->pidfd >= 0 ? h->asked_ms + SAMPLER_END_MS : UINT64_MAX;
+}
+
 uint64_t sampler_deadline(const struct sampler *s)
 {
-    if (s->is_waited_for)
-        return s->asked_ms + SAMPLER_LIMIT_MS;
-    if (s->is_busy)
-        return s->asked_ms + SAMPLER_STUCK_MS;
-    return s->pidfd >= 0 ? s->asked_ms + SAMPLER_IDLE_MS : UINT64_MAX;
+    uint64_t due_ms = s->is_waited_for ? s->asked_ms + SAMPLER_LIMIT_MS : UINT64_MAX;
+    for (int i = 0; i < HELPER_COUNT; i++) {
+        uint64_t end_ms = end_due_ms(&s->helpers[i]);
+        due_ms = end_ms < due_ms ? end_ms : due_ms;
+    }
+    return due_ms;
 }
 
 void sampler_tick(struct sampler *s, uint64_t now_ms)
 {
-    if (now_ms < sampler_deadline(s))
-        return;
-    if (s->is_waited_for)
-        give(s, "not all was measured in time (NVML?)");
-    else
-        end_helper(s);
+    for (int i = 0; i < HELPER_COUNT; i++) {
+        struct helper *h = &s->helpers[i];
+        if (s->is_waited_for && now_ms >= s->asked_ms + SAMPLER_LIMIT_MS)
+            give_up(h, kinds[i].late);
+        if (!h->is_waited_for && now_ms >= end_due_ms(h))
+            end_helper(h);
+    }
+    maybe_give(s);
 }

@@ -1,10 +1,11 @@
-/* sampler.h - measures what the workers of a node and their GPUs are doing, in a helper process
- * (cmd/sampler.c) that lives while somebody looks: muster itself never loads NVML for it, and a
- * driver that does not answer stops nobody.
+/* sampler.h - measures what the workers of a node and their GPUs are doing, in two helper
+ * processes (cmd/sampler.c) that live while somebody looks: one reads /proc, one asks NVML. So
+ * muster itself never loads NVML for it, and a driver that does not answer stops nobody and
+ * costs its own figures only.
  *
- * Asynchronous and bounded: what has not been measured after SAMPLER_LIMIT_MS is left out, a
- * helper that does not answer for SAMPLER_STUCK_MS is ended, one that nobody asks for
- * SAMPLER_IDLE_MS too. Does not know what is done with the figures.
+ * Asynchronous and bounded: what has not been measured after SAMPLER_LIMIT_MS is left out, and
+ * a helper ends SAMPLER_END_MS after its last question, whether it is idle then or stuck. Does
+ * not know what is done with the figures.
  */
 #ifndef MUSTER_LAUNCHER_IO_SAMPLER_H
 #define MUSTER_LAUNCHER_IO_SAMPLER_H
@@ -13,7 +14,7 @@
 #include "launcher/io/spawn.h"
 #include "launcher/io/watch.h"
 
-enum { SAMPLER_LIMIT_MS = 800, SAMPLER_STUCK_MS = 10000, SAMPLER_IDLE_MS = 10000 };
+enum { SAMPLER_LIMIT_MS = 800, SAMPLER_END_MS = 10000 };
 
 struct sampler;
 
@@ -30,7 +31,7 @@ struct sampler_host {
 };
 
 struct sampler *sampler_new(const struct sampler_host *host);
-/* Ends the helper, without a callback; NULL is fine. */
+/* Ends the helpers, without a callback; NULL is fine. */
 void sampler_free(struct sampler *s);
 
 /* Measures these; on_sample follows once, perhaps before this returns. One that is under way is

@@ -60,8 +60,9 @@ lines_are() { # number
 }
 
 @test "top --once: what each rank and its GPU do, and who differs" {
+  export FAKE_NVML_HEALTH='power.1=300000;temp.1=71;throttle.1=36'
   begin_job
-  FAKE_NVML_HEALTH='power.1=300000;temp.1=71;throttle.1=36' run_muster top --once
+  run_muster top --once
   expect_status 0
   [[ ${lines[0]} == "job demo  running  4/4 ranks  0 restarts  "*"pid $PID" ]]
   [[ ${lines[1]} == "rank 1 differs: its GPU draws 300 W, the others about 75 W" ]]
@@ -75,8 +76,9 @@ lines_are() { # number
 }
 
 @test "top --json has every figure, by the GPU's UUID" {
+  export FAKE_NVML_HEALTH='power.2=123456'
   begin_job
-  FAKE_NVML_HEALTH='power.2=123456' run_muster top --json demo
+  run_muster top --json demo
   expect_status 0
   python3 - "$output" "$U2" "$PID" <<'P'
 import json, sys
@@ -86,6 +88,7 @@ assert len(job["ranks"]) == 4 and job["note"] is None
 rank = job["ranks"][2]
 assert (rank["gpu_uuid"], rank["gpu_index"], rank["gpu_power_mw"]) == (sys.argv[2], "2", 123456), rank
 assert rank["state"] == "running" and rank["step"] == 7 and rank["steps_per_s"] == 0, rank
+assert rank["is_known"] and rank["starts"] == 1, rank
 assert rank["rss_bytes"] > 0 and rank["cpu_percent"] >= 0 and rank["gpu_memory_bytes"] > rank["gpu_memory_used_bytes"] > 0, rank
 P
   stop_job
@@ -93,12 +96,52 @@ P
 }
 
 @test "without NVML top says so and shows the rest" {
+  gpus_are N4
+  export MUSTER_NVML_PATH=/nowhere/libnvidia-ml.so.1
   begin_job
-  MUSTER_NVML_PATH=/nowhere/libnvidia-ml.so.1 run_muster top --once
+  run_muster top --once
   expect_status 0
-  expect_in "$output" "no GPU figures: NVML: /nowhere/libnvidia-ml.so.1"
+  expect_in "$output" "figures are missing: "
+  expect_in "$output" ": NVML: /nowhere/libnvidia-ml.so.1"
   expect_in "$output" "running"
+  expect_in "$output" "RSS"
   expect_not_in "$output" "POWER"
+  stop_job
+  no_leftovers
+}
+
+@test "who measures lives while somebody looks, and starts again when it is gone" {
+  begin --rdzv-id demo --gpus 0-3 ./waiter
+  eventually 20 have 4 'up.*'
+  run_muster ps
+  [[ -z $(helpers) ]]
+  run_muster top --once
+  [[ $(helpers | wc -w) == 2 ]]
+  kill -KILL $(helpers)
+  eventually 20 all_are_known
+  stop_job
+  no_leftovers
+}
+helpers() { pgrep -P "$PID" -x muster-sampler || true; }
+all_are_known() {
+  [[ $("$MUSTER" top --json | grep -c '"gpu_power_mw": 75000') == 4 ]]
+}
+
+@test "how often each rank was started" {
+  script fails_once <<'W'
+: >"up.$TORCHELASTIC_RESTART_COUNT.$RANK"
+if [ "$TORCHELASTIC_RESTART_COUNT.$RANK" = 0.2 ]; then until [ "$(ls up.0.* | wc -l)" = 4 ]; do sleep 0.05; done; exit 3; fi
+trap 'exit 0' TERM
+while :; do sleep 0.05; done
+W
+  begin --rdzv-id demo --gpus 0-3 --max-restarts 1 --grace 5s ./fails_once
+  eventually 20 have 4 'up.1.*'
+  run_muster top --once
+  expect_in "$output" "RESTARTS"
+  run_muster top --json
+  [[ $(grep -c '"starts": 2' <<<"$output") == 4 ]]
+  run_muster ps --json
+  [[ $(grep -c '"starts": 2' <<<"$output") == 4 ]]
   stop_job
   no_leftovers
 }

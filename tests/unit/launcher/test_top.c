@@ -47,7 +47,8 @@ static void init(struct looks *l)
                                                  .at_ms = known(1010 + 1000 * k),
                                                  .cpu_ms = known(1000 + 500 * k),
                                                  .rss = known(64 << 20),
-                                                 .gpu = {.util = known(100),
+                                                 .gpu = {.at_ms = known(1020 + 1000 * k),
+                                                         .util = known(100),
                                                          .power_mw = known(400000),
                                                          .used = known(30ull << 30),
                                                          .total = known(80ull << 30),
@@ -209,19 +210,22 @@ static void traffic(void **state)
     l.ranks[1][0].sample.gpu.nvlink_tx = known(5 + 2000000000ull);
     l.ranks[0][0].sample.gpu.nvlink_rx = known(7);
     l.ranks[1][0].sample.gpu.nvlink_rx = known(7 + 1500000000ull);
-    l.ranks[0][1].sample.gpu.pcie_tx = known(100); /* counted anew: the driver was loaded */
-    l.ranks[1][1].sample.gpu.pcie_tx = known(99);
+    l.ranks[0][1].sample.gpu.nvlink_tx = known(100); /* counted anew: the driver was loaded */
+    l.ranks[1][1].sample.gpu.nvlink_tx = known(99);
+    l.ranks[1][2].sample.gpu.pcie_tx_rate = known(1230000000);
+    l.ranks[1][2].sample.gpu.pcie_rx_rate = known(70000000);
     top_view_init(&v, &l.before, &l.now);
     assert_int_equal(v.rows[0].nvlink.tx.value, 2000000000);
     assert_int_equal(v.rows[0].nvlink.rx.value, 1500000000);
     assert_false(v.rows[0].pcie.tx.is_known);
-    assert_false(v.rows[1].pcie.tx.is_known);
+    assert_false(v.rows[1].nvlink.tx.is_known);
     struct buf text;
     buf_init(&text, 0);
     top_view_format(&v, 0, 0, &text);
     assert_non_null(strstr(buf_str(&text), "  NVLINK"));
     assert_non_null(strstr(buf_str(&text), "  3.5 GB/s"));
-    assert_null(strstr(buf_str(&text), "PCIE"));
+    assert_non_null(strstr(buf_str(&text), "  PCIE"));
+    assert_non_null(strstr(buf_str(&text), "  1.3 GB/s"));
     buf_reset(&text);
     top_view_json(&v, &text);
     assert_non_null(strstr(buf_str(&text), "\"nvlink_rx_bytes_per_s\": 1500000000"));
