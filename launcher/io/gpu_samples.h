@@ -13,10 +13,10 @@ struct gpu_samples;
 struct gpu_samples *gpu_samples_open(struct err *e);
 void gpu_samples_close(struct gpu_samples *s); /* NULL is fine */
 
-/* Fills out[0..n) with what the GPUs with these UUIDs do; NULL = none. What one does not tell is
- * not known; so is all of one that NVML does not show, and of a MIG instance. Takes 20 ms longer
- * than NVML's answers: so long PCI Express is watched, whose counters there begin anew after
- * 4 GiB and would not last from one look to the next. */
+/* Fills out[0..n) with what the GPUs with these UUIDs do; NULL = none. What one does not tell
+ * is not known; so is all of one that NVML does not show, and of a MIG instance. Takes 20 ms
+ * longer than NVML's answers: so long PCI Express is watched, whose counters there begin anew
+ * after 4 GiB and would not last from one look to the next. */
 void gpu_samples_take(const struct gpu_samples *s, const char *const *uuids, size_t n,
                       struct gpu_sample *out);
 

@@ -29,6 +29,7 @@ struct helper {
     enum helper_kind kind;
     pid_t pid;
     int pidfd, in, out; /* -1 = it does not run */
+    int killed;         /* pidfd of the one before, -1 = none, or it is seen dead */
     struct watch watch;
     bool is_busy;       /* it owes a line */
     bool is_waited_for; /* which belongs to the answer */
@@ -50,8 +51,12 @@ struct sampler *sampler_new(const struct sampler_host *host)
     s->host = *host;
     buf_init(&s->answer, 0);
     for (int i = 0; i < HELPER_COUNT; i++) {
-        s->helpers[i] = (struct helper){
-            .sampler = s, .kind = (enum helper_kind)i, .pidfd = -1, .in = -1, .out = -1};
+        s->helpers[i] = (struct helper){.sampler = s,
+                                        .kind = (enum helper_kind)i,
+                                        .pidfd = -1,
+                                        .in = -1,
+                                        .out = -1,
+                                        .killed = -1};
         buf_init(&s->helpers[i].line, NODE_SAMPLE_BYTES_MAX + 1);
     }
     return s;
@@ -71,7 +76,11 @@ static void end_helper(struct helper *h)
         syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
     if (h->out >= 0)
         watch_forget(&h->watch);
-    close_fd(&h->pidfd);
+    if (h->pidfd >= 0) {
+        close_fd(&h->killed);
+        h->killed = h->pidfd;
+    }
+    h->pidfd = -1;
     close_fd(&h->in);
     close_fd(&h->out);
     h->is_busy = false;
@@ -95,6 +104,7 @@ void sampler_free(struct sampler *s)
         if (s->helpers[i].pidfd >= 0)
             await_helper(&s->helpers[i]);
         end_helper(&s->helpers[i]);
+        close_fd(&s->helpers[i].killed);
         buf_fini(&s->helpers[i].line);
     }
     buf_fini(&s->answer);
@@ -181,11 +191,23 @@ static int start_process(struct helper *h, int in, int out, struct err *e)
     return rc;
 }
 
+/* One that no signal ends sleeps in the driver, as the next one would. */
+static bool is_gone(struct helper *h)
+{
+    struct pollfd end = {.fd = h->killed, .events = POLLIN};
+    if (h->killed >= 0 && poll(&end, 1, 0) == 0)
+        return false;
+    close_fd(&h->killed);
+    return true;
+}
+
 static int start_helper(struct helper *h, struct err *e)
 {
     const struct sampler_host *host = &h->sampler->host;
     int to[2] = {-1, -1}, from[2] = {-1, -1};
     int rc = 0;
+    if (!is_gone(h))
+        return err_set(e, ERR_UNAVAILABLE, "%s", kinds[h->kind].busy);
     if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
         rc = err_sys(e, errno, "cannot make a pipe");
     if (rc == 0)

@@ -117,7 +117,7 @@ P
   [[ -z $(helpers) ]]
   run_muster top --once
   [[ $(helpers | wc -w) == 2 ]]
-  kill -KILL $(helpers)
+  helpers | xargs kill -KILL
   eventually 20 all_are_known
   stop_job
   no_leftovers

@@ -37,7 +37,7 @@ gpus_of() { # node [NAME=VALUE]...
 
 # Looks until a view has it; the job is asked on the node that leads it.
 look() { # python expression over j
-  eventually 40 has "$1" || { echo "$output"; echo "$stderr"; return 1; }
+  eventually 40 has "$1" || { echo "$output"; return 1; }
 }
 has() { # python expression over j
   lab_muster 1 top --json
@@ -47,8 +47,8 @@ has() { # python expression over j
 shows() { # python expression over j
   [[ $status == 0 ]] && python3 -c 'import json, sys; j = json.load(sys.stdin); r = j["ranks"]; sys.exit(not eval(sys.argv[1]))' "$1" <<<"$output"
 }
-begin_job() { # [options]
-  launch a 1 run --hostfile hostfile --gpus 0,1 --rdzv-id demo --grace 5s "$@" ./waiter
+begin_job() {
+  launch a 1 run --hostfile hostfile --gpus 0,1 --rdzv-id demo --grace 5s ./waiter
   eventually 60 have 4 'up.*'
 }
 end_job() {
