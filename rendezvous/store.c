@@ -478,6 +478,8 @@ static void do_request(const struct call *k)
 static void on_request(struct store *s, const struct store_event *ev, struct store_effects *fx)
 {
     struct call k = {s, ev->conn, ev->request, fx, ev->now_ms};
+    if (ev->conn->count)
+        wait_end(s, ev->conn);
     if (is_growing(ev->request->query)
         && store_bytes(s) + request_bytes(ev->request) > s->max_bytes) {
         refuse(fx, ev->conn, STORE_REFUSED_FULL,
@@ -486,7 +488,7 @@ static void on_request(struct store *s, const struct store_event *ev, struct sto
     }
     bool was_ready = store_has_ready(s);
     do_request(&k);
-    if (!was_ready)
+    if (!was_ready && store_has_ready(s))
         wake_slice(s, fx);
 }
 

@@ -48,7 +48,7 @@ void store_conn_init(struct store_conn *c);
 
 enum store_event_kind {
     STORE_EV_BEGUN,   /* a query byte: ends the pending wait of conn */
-    STORE_EV_REQUEST, /* a complete request */
+    STORE_EV_REQUEST, /* a complete request; it too ends a pending wait of conn */
     STORE_EV_CLOSED,  /* conn is gone; conn may be freed after the step */
     STORE_EV_TURN,    /* time to wake the next slice */
 };

@@ -189,27 +189,85 @@ static void open_item(struct wire_decoder *d)
     d->state = AT_LENGTH;
 }
 
-static enum wire_event begin(struct wire_decoder *d, unsigned char byte)
+/* The query of a first byte. */
+static enum wire_reason take_query(struct wire_decoder *d, unsigned char byte)
 {
     int query = byte;
     if (d->dialect == WIRE_LEGACY) {
         query = legacy_query(byte);
         if (query < 0)
-            return bad(d, byte < WIRE_QUERY_COUNT ? WIRE_BAD_LEGACY_QUERY : WIRE_BAD_NO_QUERY);
+            return byte < WIRE_QUERY_COUNT ? WIRE_BAD_LEGACY_QUERY : WIRE_BAD_NO_QUERY;
     } else if (byte >= WIRE_QUERY_COUNT) {
-        return bad(d, WIRE_BAD_NO_QUERY);
+        return WIRE_BAD_NO_QUERY;
     } else if ((byte == WIRE_VALIDATE) == d->validated) {
-        return bad(d, d->validated ? WIRE_BAD_VALIDATE_TWICE : WIRE_BAD_NOT_C10D);
+        return d->validated ? WIRE_BAD_VALIDATE_TWICE : WIRE_BAD_NOT_C10D;
     }
-    d->request.query = (enum wire_query)query;
+    d->request = (struct wire_request){.query = (enum wire_query)query};
+    return WIRE_BAD_NONE;
+}
+
+/* The usual request: one item that lies whole in the input, its numbers within their limits.
+ * Otherwise false, and nothing is taken. */
+static bool take_whole(struct wire_decoder *d, struct str *in)
+{
+    const struct layout *layout = &layouts[d->request.query];
+    struct wire_field *fields[] = {&d->one.key, &d->one.value, &d->one.desired}, **to = fields;
+    const char *p = in->p, *end = p + in->n;
+    size_t room = d->limits->max_request;
+    if (layout->list && (end - p < 8 || wire_u64(p) != 1))
+        return false;
+    p += layout->list ? 8 : 0;
+    d->one = (struct wire_item){0};
+    for (const char *kind = layout->fields; *kind; kind++) {
+        size_t width = *kind == 'u' ? 4 : 8;
+        if ((size_t)(end - p) < width)
+            return false;
+        uint64_t v = width == 8 ? wire_u64(p) : lower_bound(p, 4);
+        p += width;
+        if (*kind == 'i' || *kind == 'u') {
+            d->request.number = (int64_t)v;
+            continue;
+        }
+        if (v > (*kind == 'k' ? d->limits->max_key : d->limits->max_value) || v > room
+            || v > (size_t)(end - p))
+            return false;
+        *(*to++) = (struct wire_field){.p = p, .n = (size_t)v};
+        room -= (size_t)v;
+        p += v;
+    }
+    d->request.items = &d->one;
+    d->request.count = *layout->fields != '\0';
+    *in = (struct str){p, (size_t)(end - p)};
+    return true;
+}
+
+/* What was begun goes on field by field. */
+static void open_request(struct wire_decoder *d)
+{
+    const struct layout *layout = &layouts[d->request.query];
     d->left = 1;
     d->have = 0;
-    if (layouts[query].list)
+    if (layout->list)
         d->state = AT_COUNT;
-    else if (*layouts[query].fields)
+    else if (*layout->fields)
         open_item(d);
     else
         d->state = AT_DONE;
+}
+
+static enum wire_event begin(struct wire_decoder *d, struct str *in,
+                             const struct wire_request **request)
+{
+    if (!in->n)
+        return WIRE_MORE;
+    enum wire_reason why = take_query(d, (unsigned char)*in->p++);
+    in->n--;
+    if (why != WIRE_BAD_NONE)
+        return bad(d, why);
+    *request = &d->request;
+    if (d->request.query != WIRE_VALIDATE && take_whole(d, in))
+        return WIRE_REQUEST;
+    open_request(d);
     return WIRE_BEGUN;
 }
 
@@ -348,12 +406,8 @@ enum wire_event wire_decode(struct wire_decoder *d, struct str *in,
 {
     if (d->state == AT_GIVEN)
         release(d);
-    if (d->state == AT_QUERY) {
-        if (!in->n)
-            return WIRE_MORE;
-        in->n--;
-        return begin(d, (unsigned char)*in->p++);
-    }
+    if (d->state == AT_QUERY)
+        return begin(d, in, request);
     while (d->state != AT_DONE) {
         char kind = d->state == AT_COUNT ? 'n' : layouts[d->request.query].fields[d->field];
         if (d->state == AT_BYTES) {

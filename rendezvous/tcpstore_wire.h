@@ -124,8 +124,8 @@ struct wire_request {
 
 enum wire_event {
     WIRE_MORE,    /* all input is used */
-    WIRE_BEGUN,   /* a query byte was read: what was pending on this connection ends here */
-    WIRE_REQUEST, /* one request is complete */
+    WIRE_BEGUN,   /* a query byte was read, not yet a whole request of one item */
+    WIRE_REQUEST, /* one request is complete, with or without BEGUN before it */
     WIRE_BAD,     /* close: wire_bad() says why; never call decode again */
 };
 

@@ -1,4 +1,4 @@
-/* Two chunkings of the same bytes must give the same events. First byte: dialect and the size
+/* Two chunkings of the same bytes must give the same requests. First byte: dialect and the size
  * of the pieces of the second reading; the rest is what a client sends. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,8 +45,6 @@ static void read_all(struct buf *log, enum wire_dialect dialect, const uint8_t *
                 add_request(log, r);
             else if (ev == WIRE_BAD)
                 buf_addf(log, "bad %d ", (int)wire_bad(&d));
-            else if (ev == WIRE_BEGUN)
-                buf_adds(log, "begun ");
         }
         free(copy);
     }

@@ -99,6 +99,26 @@ static void herd_is_woken_in_slices(void **state)
     drop(&f);
 }
 
+/* A request that was there at once, which nothing announced. */
+static void request_ends_the_wait_before_it(void **state)
+{
+    struct fixture f = make(1 << 20);
+    struct store_conn c;
+    struct wire_request r = {.query = WIRE_GETNUMKEYS};
+    (void)state;
+    store_conn_init(&c);
+    ask1(&f, &c, WIRE_WAIT, "/never", "", 0);
+    assert_int_equal(c.missing, 1);
+    store_step(f.store,
+               &(struct store_event){.kind = STORE_EV_REQUEST, .conn = &c, .request = &r},
+               &f.fx);
+    assert_int_equal(c.missing, 0);
+    ask1(&f, &c, WIRE_SET, "/never", "1", 0);
+    assert_int_equal(f.fx.count, 0);
+    end(&f, &c);
+    drop(&f);
+}
+
 static void set_during_a_slice_waits_its_turn(void **state)
 {
     enum { N = 2000 };
@@ -235,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(herd_is_woken_in_slices),
+        cmocka_unit_test(request_ends_the_wait_before_it),
         cmocka_unit_test(set_during_a_slice_waits_its_turn),
         cmocka_unit_test(full_store_refuses),
         cmocka_unit_test(waits_cost_and_are_given_back),

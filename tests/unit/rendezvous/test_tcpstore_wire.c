@@ -96,6 +96,40 @@ static void query_byte_comes_first(void **state)
     wire_decoder_fini(&d);
 }
 
+/* Two that are there at once, and a third in two pieces. */
+static void whole_request_comes_without_its_beginning(void **state)
+{
+    struct wire_limits limits = wire_limits_default();
+    struct wire_decoder d;
+    const struct wire_request *r;
+    struct str in =
+        STR_LIT("\x03" LEN("\x02") "/n\5\0\0\0\0\0\0\0"
+                                   "\x05" LEN("\x01")
+                                       LEN("\x02") "/a"
+                                                   "\0" LEN("\x02") "/b" LEN("\x02") "x");
+    (void)state;
+    wire_decoder_init(&d, WIRE_LEGACY, &limits);
+    assert_int_equal(wire_decode(&d, &in, &r), WIRE_REQUEST);
+    assert_int_equal(r->query, WIRE_ADD);
+    assert_int_equal(r->number, 5);
+    assert_int_equal(r->items[0].value.n, 0);
+    assert_false(wire_is_partial(&d));
+    assert_int_equal(wire_decode(&d, &in, &r), WIRE_REQUEST);
+    assert_int_equal(r->query, WIRE_WAIT);
+    assert_int_equal(r->number, 0);
+    assert_int_equal(r->count, 1);
+    assert_memory_equal(r->items[0].key.p, "/a", 2);
+    assert_int_equal(wire_decode(&d, &in, &r), WIRE_BEGUN);
+    assert_int_equal(wire_decode(&d, &in, &r), WIRE_MORE);
+    in = (struct str){"y", 1};
+    assert_int_equal(wire_decode(&d, &in, &r), WIRE_REQUEST);
+    assert_int_equal(r->query, WIRE_SET);
+    assert_memory_equal(r->items[0].key.p, "/b", 2);
+    assert_int_equal(r->items[0].value.n, 2);
+    assert_memory_equal(r->items[0].value.p, "xy", 2);
+    wire_decoder_fini(&d);
+}
+
 static void large_value_needs_no_second_copy(void **state)
 {
     enum { SIZE = 1 << 20, PIECE = 4096 };
@@ -144,6 +178,7 @@ static void limits_hold_when_a_number_is_read(void **state)
         .max_key = 10, .max_value = 100, .max_keys = 3, .max_request = 105};
     (void)state;
     assert_int_equal(REASON("\0" LEN("\x0a"), &few), WIRE_BAD_NONE);
+    assert_int_equal(REASON("\2" LEN("\x0b") "/abcdefghij", &few), WIRE_BAD_KEY_LENGTH);
     assert_int_equal(REASON("\0" LEN("\x0b"), &few), WIRE_BAD_KEY_LENGTH);
     assert_int_equal(REASON("\0" LEN("\x01") "/" LEN("\x65"), &few), WIRE_BAD_VALUE_LENGTH);
     assert_int_equal(REASON("\0" LEN("\x06") "/abcde" LEN("\x64"), &few),
@@ -159,6 +194,7 @@ int main(void)
         cmocka_unit_test(first_bytes),
         cmocka_unit_test(legacy_can_be_off),
         cmocka_unit_test(query_byte_comes_first),
+        cmocka_unit_test(whole_request_comes_without_its_beginning),
         cmocka_unit_test(large_value_needs_no_second_copy),
         cmocka_unit_test(limits_hold_when_a_number_is_read),
     };
