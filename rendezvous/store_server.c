@@ -11,7 +11,7 @@
 
 enum {
     APPLY_BYTES = 256 * 1024, /* answers gathered before they are sent */
-    APPLY_COUNT = 512,
+    APPLY_COUNT = 64,         /* more of them keep the first waiting and gain nothing */
     DRAIN_MAX = 1 << 20,
 };
 
@@ -22,8 +22,10 @@ struct store_server {
     struct list conns;
     struct list ending; /* those that have a deadline, in its order */
     size_t count, handles;
-    uv_idle_t turns;   /* runs while woken waiters wait for their slice */
-    uv_timer_t linger; /* the first deadline of ending */
+    uv_check_t after_poll;    /* sends what this round of reading has gathered, */
+    uv_prepare_t before_poll; /* and nothing stays behind while the loop waits */
+    uv_idle_t turns;          /* runs while woken waiters wait for their slice */
+    uv_timer_t linger;        /* the first deadline of ending */
     bool is_closing;
     uv_buf_t *parts; /* scratch of send */
     struct blob **blobs;
@@ -56,6 +58,8 @@ struct pending {
 };
 
 static void on_turn(uv_idle_t *h);
+/* Sends all answers that were gathered. */
+static void apply(struct store_server *s);
 
 /* ---- helpers for connections */
 
@@ -208,6 +212,9 @@ static void on_shutdown(uv_shutdown_t *req, int status)
  * until it closes too or time is over: closing with unread input would reset it. */
 static void conn_end(struct server_conn *c, bool client_has_ended)
 {
+    apply(c->server);
+    if (c->is_closing)
+        return;
     leave_store(c);
     if (client_has_ended && !uv_stream_get_write_queue_size((uv_stream_t *)c->tcp)) {
         conn_close(c);
@@ -294,15 +301,19 @@ static void send_parts(struct server_conn *c, uv_buf_t *parts, struct blob **blo
     send_later(c, parts + i, blobs + i, n - i);
 }
 
-/* Answers of one connection among the effects from first on; stops at another one's if run. */
-static size_t gather(struct store_server *s, struct store_conn *conn, size_t first, bool run)
+static struct server_conn *owner(struct store_conn *conn)
 {
+    return (struct server_conn *)conn;
+}
+
+/* The answers that begin at *at, up to those of another connection; *at is then behind them. */
+static size_t gather(struct store_server *s, size_t *at)
+{
+    struct store_conn *conn = s->fx.items[*at].conn;
     size_t n = 0;
-    for (size_t i = first; i < s->fx.count; i++) {
-        const struct store_effect *item = &s->fx.items[i];
-        if (item->conn != conn && run)
-            break;
-        if (item->conn != conn || item->kind == STORE_FX_CLOSE)
+    for (; *at < s->fx.count && s->fx.items[*at].conn == conn; ++*at) {
+        const struct store_effect *item = &s->fx.items[*at];
+        if (item->kind == STORE_FX_CLOSE)
             continue;
         array_grow(s->parts, n, s->parts_cap);
         array_grow(s->blobs, n, s->blobs_cap);
@@ -314,28 +325,26 @@ static size_t gather(struct store_server *s, struct store_conn *conn, size_t fir
     return n;
 }
 
-static struct server_conn *owner(struct store_conn *conn)
+static void apply(struct store_server *s)
 {
-    return (struct server_conn *)conn;
-}
-
-/* Sends all answers: those of current (may be NULL) together. */
-static void apply(struct store_server *s, struct server_conn *current)
-{
-    struct store_conn *last = current ? &current->wait : NULL;
-    for (size_t i = 0; i < s->fx.count; i++) {
-        struct store_conn *conn = s->fx.items[i].conn;
-        if (conn == last || (i && s->fx.items[i - 1].conn == conn))
-            continue;
-        send_parts(owner(conn), s->parts, s->blobs, gather(s, conn, i, true));
-    }
-    if (last) {
-        size_t n = gather(s, last, 0, false); /* before the arrays are read: it may move them */
-        send_parts(current, s->parts, s->blobs, n);
+    for (size_t at = 0; at < s->fx.count;) {
+        struct server_conn *c = owner(s->fx.items[at].conn);
+        size_t n = gather(s, &at); /* before the arrays are read: it may move them */
+        send_parts(c, s->parts, s->blobs, n);
     }
     store_effects_reset(&s->fx);
     if (store_has_ready(s->store))
         uv_idle_start(&s->turns, on_turn);
+}
+
+static void on_before_poll(uv_prepare_t *h)
+{
+    apply(h->data);
+}
+
+static void on_after_poll(uv_check_t *h)
+{
+    apply(h->data);
 }
 
 /* ---- receiving */
@@ -354,7 +363,7 @@ static bool has_room(struct server_conn *c)
 {
     struct store_server *s = c->server;
     if (s->fx.total > APPLY_BYTES || s->fx.count > APPLY_COUNT)
-        apply(s, c);
+        apply(s);
     return uv_stream_get_write_queue_size((uv_stream_t *)c->tcp) <= s->env->max_unsent;
 }
 
@@ -408,7 +417,6 @@ static void serve(struct server_conn *c, struct str in)
         if (!serve_next(c, &in, &bad))
             break;
     }
-    apply(c->server, c);
     if (bad && !c->is_closing)
         conn_end(c, false);
 }
@@ -417,7 +425,7 @@ static void on_turn(uv_idle_t *h)
 {
     struct store_server *s = h->data;
     store_step(s->store, &(struct store_event){.kind = STORE_EV_TURN}, &s->fx);
-    apply(s, NULL);
+    apply(s);
     if (!store_has_ready(s->store))
         uv_idle_stop(h);
 }
@@ -474,9 +482,17 @@ struct store_server *store_server_new(struct server_env *env)
     list_init(&s->ending);
     uv_idle_init(env->loop, &s->turns);
     uv_timer_init(env->loop, &s->linger);
+    uv_prepare_init(env->loop, &s->before_poll);
+    uv_check_init(env->loop, &s->after_poll);
+    s->before_poll.data = s;
+    s->after_poll.data = s;
+    uv_prepare_start(&s->before_poll, on_before_poll);
+    uv_check_start(&s->after_poll, on_after_poll);
+    uv_unref((uv_handle_t *)&s->before_poll);
+    uv_unref((uv_handle_t *)&s->after_poll);
     s->turns.data = s;
     s->linger.data = s;
-    s->handles = 2;
+    s->handles = 4;
     return s;
 }
 
@@ -540,11 +556,14 @@ void store_server_each_wait(const struct store_server *s,
 
 void store_server_close(struct store_server *s, void (*on_closed)(void *ctx), void *ctx)
 {
+    apply(s);
     s->is_closing = true;
     s->on_closed = on_closed;
     s->ctx = ctx;
     while (!list_is_empty(&s->conns))
         conn_close(list_first(&s->conns, struct server_conn, link));
+    uv_close((uv_handle_t *)&s->before_poll, on_handle_closed);
+    uv_close((uv_handle_t *)&s->after_poll, on_handle_closed);
     uv_close((uv_handle_t *)&s->turns, on_handle_closed);
     uv_close((uv_handle_t *)&s->linger, on_handle_closed);
 }
