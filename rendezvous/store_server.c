@@ -432,9 +432,15 @@ static void on_turn(uv_idle_t *h)
 
 static void on_alloc(uv_handle_t *h, size_t size, uv_buf_t *out)
 {
-    struct server_env *env = ((struct server_conn *)h->data)->server->env;
+    struct server_conn *c = h->data;
+    struct server_env *env = c->server->env;
+    size_t room;
+    char *rest = wire_room(&c->decoder, &room);
     (void)size;
-    *out = uv_buf_init(env->slab, (unsigned)env->slab_size);
+    if (rest && room >= env->slab_size)
+        *out = uv_buf_init(rest, (unsigned)room);
+    else
+        *out = uv_buf_init(env->slab, (unsigned)env->slab_size);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *in)

@@ -293,7 +293,7 @@ static bool take_number(struct wire_decoder *d, struct str *in, size_t width, ui
     return true;
 }
 
-static struct wire_field *current_field(struct wire_decoder *d)
+static struct wire_field *current_field(const struct wire_decoder *d)
 {
     struct wire_item *item = &d->request.items[d->request.count];
     return d->field == 0 ? &item->key : d->field == 1 ? &item->value : &item->desired;
@@ -314,7 +314,10 @@ static bool take_bytes(struct wire_decoder *d, struct str *in)
             size_t room = m * 2 < 64 ? 64 : m * 2;
             f->blob = blob_sized(d->need < room ? d->need : room);
         }
-        f->blob = blob_append(f->blob, in->p, m, d->need);
+        if (in->p == f->blob->data + have) /* read to wire_room */
+            f->blob->len += m;
+        else
+            f->blob = blob_append(f->blob, in->p, m, d->need);
         in->p += m;
         in->n -= m;
         if (f->blob->len < d->need)
@@ -426,6 +429,15 @@ enum wire_event wire_decode(struct wire_decoder *d, struct str *in,
     d->state = AT_GIVEN;
     *request = &d->request;
     return WIRE_REQUEST;
+}
+
+char *wire_room(const struct wire_decoder *d, size_t *n)
+{
+    struct blob *b = d->state == AT_BYTES ? current_field(d)->blob : NULL;
+    if (!b)
+        return NULL;
+    *n = (b->cap < d->need ? b->cap : d->need) - b->len;
+    return *n ? b->data + b->len : NULL;
 }
 
 bool wire_is_partial(const struct wire_decoder *d)

@@ -154,6 +154,10 @@ void wire_decoder_fini(struct wire_decoder *d);
 enum wire_event wire_decode(struct wire_decoder *d, struct str *in,
                             const struct wire_request **request);
 
+/* Where the next bytes of a large key or value may be read to, *n of them at most, to spare
+ * their copy: wire_decode then gets them from there. NULL: anywhere else. */
+char *wire_room(const struct wire_decoder *d, size_t *n);
+
 /* Whether a request has begun and is not complete. */
 bool wire_is_partial(const struct wire_decoder *d);
 enum wire_reason wire_bad(const struct wire_decoder *d);

@@ -156,6 +156,44 @@ static void large_value_needs_no_second_copy(void **state)
     free(piece);
 }
 
+/* All but the first pieces go where the decoder wants them, and no further than the value. */
+static void large_value_is_read_to_where_it_stays(void **state)
+{
+    enum { SIZE = 100000, PIECE = 4096 };
+    struct wire_limits limits = wire_limits_default();
+    struct wire_decoder d;
+    const struct wire_request *r;
+    char piece[PIECE];
+    size_t room = 0, copied = 0;
+    struct str in = STR_LIT("\0" LEN("\x02") "/a\xa0\x86\x01\0\0\0\0\0");
+    enum wire_event ev = WIRE_MORE;
+    (void)state;
+    wire_decoder_init(&d, WIRE_LEGACY, &limits);
+    assert_null(wire_room(&d, &room));
+    assert_int_equal(wire_decode(&d, &in, &r), WIRE_BEGUN);
+    assert_int_equal(wire_decode(&d, &in, &r), WIRE_MORE);
+    for (size_t at = 0, n; at < SIZE; at += n) {
+        char *to = wire_room(&d, &room);
+        n = to ? room : PIECE;
+        n = n < SIZE - at ? n : SIZE - at;
+        assert_true(!to || room <= SIZE - at);
+        to = to ? to : piece;
+        copied += to == piece ? n : 0;
+        for (size_t i = 0; i < n; i++)
+            to[i] = (char)((at + i) % 251);
+        in = (struct str){to, n};
+        ev = wire_decode(&d, &in, &r);
+        assert_int_equal(in.n, 0);
+    }
+    assert_int_equal(ev, WIRE_REQUEST);
+    assert_true(copied <= 6 * PIECE); /* one for each time that the value had to grow */
+    assert_int_equal(r->items[0].value.n, SIZE);
+    for (size_t i = 0; i < SIZE; i++)
+        assert_int_equal((unsigned char)r->items[0].value.p[i], i % 251);
+    assert_null(wire_room(&d, &room));
+    wire_decoder_fini(&d);
+}
+
 static enum wire_reason reason_of(const char *p, size_t n, const struct wire_limits *limits)
 {
     struct wire_decoder d;
@@ -196,6 +234,7 @@ int main(void)
         cmocka_unit_test(query_byte_comes_first),
         cmocka_unit_test(whole_request_comes_without_its_beginning),
         cmocka_unit_test(large_value_needs_no_second_copy),
+        cmocka_unit_test(large_value_is_read_to_where_it_stays),
         cmocka_unit_test(limits_hold_when_a_number_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
