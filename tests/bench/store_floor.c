@@ -2,12 +2,15 @@
  * HOST:PORT"; ends with its input.
  *
  * A batch is two u64, little-endian: how many bytes follow, and how many to answer once they
- * have come. */
+ * have come. PARK instead of that number: one byte, when a batch with RELEASE comes from
+ * anyone. */
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
+
+#include "store_floor.h"
 
 enum { SLAB = 64 * 1024, ANSWER_MAX = 64 << 20, BACKLOG = 65535, HEADER = 16 };
 
@@ -22,6 +25,8 @@ struct server {
     uv_tcp_t listener;
     uv_pipe_t input;
     char *slab, *zeros;
+    struct conn **parked;
+    size_t count, cap;
 };
 
 static struct server *server_of(const uv_handle_t *h)
@@ -29,8 +34,10 @@ static struct server *server_of(const uv_handle_t *h)
     return h->loop->data;
 }
 
+/* A crowd of which one goes is none any more. */
 static void on_closed(uv_handle_t *h)
 {
+    server_of(h)->count = 0;
     free(h->data);
 }
 
@@ -47,15 +54,38 @@ static void on_written(uv_write_t *req, int status)
     free(req);
 }
 
-static void answer(struct conn *c)
+static void send_zeros(struct conn *c, uint64_t n)
 {
     struct server *s = server_of((uv_handle_t *)&c->tcp);
-    uv_buf_t part = uv_buf_init(s->zeros, (unsigned)c->answer);
+    uv_buf_t part = uv_buf_init(s->zeros, (unsigned)n);
     int sent = uv_try_write((uv_stream_t *)&c->tcp, &part, 1);
-    if (sent == (int)c->answer)
+    if (sent == (int)n)
         return;
     part.len -= sent > 0 ? (size_t)sent : 0;
     uv_write(calloc(1, sizeof(uv_write_t)), (uv_stream_t *)&c->tcp, &part, 1, on_written);
+}
+
+static void park(struct server *s, struct conn *c)
+{
+    if (s->count == s->cap) {
+        s->cap = s->cap ? s->cap * 2 : 64;
+        s->parked = realloc(s->parked, s->cap * sizeof(struct conn *));
+    }
+    s->parked[s->count++] = c;
+}
+
+static void answer(struct conn *c)
+{
+    struct server *s = server_of((uv_handle_t *)&c->tcp);
+    if (c->answer == PARK) {
+        park(s, c);
+    } else if (c->answer == RELEASE) {
+        for (size_t i = 0; i < s->count; i++)
+            send_zeros(s->parked[i], 1);
+        s->count = 0;
+    } else {
+        send_zeros(c, c->answer < ANSWER_MAX ? c->answer : ANSWER_MAX);
+    }
 }
 
 /* The bytes of one batch, or a part; how many were taken. */
@@ -68,7 +98,7 @@ static size_t take(struct conn *c, const char *p, size_t n)
         uint64_t both[2];
         memcpy(both, c->header, HEADER);
         c->left = le64toh(both[0]);
-        c->answer = le64toh(both[1]) < ANSWER_MAX ? le64toh(both[1]) : ANSWER_MAX;
+        c->answer = le64toh(both[1]);
         return k;
     }
     size_t k = n < c->left ? n : (size_t)c->left;
@@ -154,5 +184,6 @@ int main(void)
     uv_loop_close(&loop);
     free(s.slab);
     free(s.zeros);
+    free(s.parked);
     return 0;
 }
