@@ -96,7 +96,7 @@ if wants death; then
   done
 fi
 if wants store; then
-  part "Store" "$here/store.sh" -s "$(pick 0.02 0.05)" -r "$(pick 1 6)" -t 100 -c "$(pick 1,64 1,8,64,1000,10000)" \
+  part "Store" "$here/store.sh" -s "$(pick 0.02 0.05)" -r "$(pick 1 8)" -t 160 -c "$(pick 1,64 1,8,64,1000,10000)" \
     -k "$(pick 64 64,1024,8192)" -b "$bin"
 fi
 if wants form; then

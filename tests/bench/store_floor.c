@@ -24,7 +24,7 @@ struct conn {
 struct server {
     uv_tcp_t listener;
     uv_pipe_t input;
-    char *slab, *zeros;
+    char *slab, *answer;
     struct conn **parked;
     size_t count, cap;
 };
@@ -54,10 +54,10 @@ static void on_written(uv_write_t *req, int status)
     free(req);
 }
 
-static void send_zeros(struct conn *c, uint64_t n)
+static void send_answer(struct conn *c, uint64_t n)
 {
     struct server *s = server_of((uv_handle_t *)&c->tcp);
-    uv_buf_t part = uv_buf_init(s->zeros, (unsigned)n);
+    uv_buf_t part = uv_buf_init(s->answer, (unsigned)n);
     int sent = uv_try_write((uv_stream_t *)&c->tcp, &part, 1);
     if (sent == (int)n)
         return;
@@ -81,10 +81,10 @@ static void answer(struct conn *c)
         park(s, c);
     } else if (c->answer == RELEASE) {
         for (size_t i = 0; i < s->count; i++)
-            send_zeros(s->parked[i], 1);
+            send_answer(s->parked[i], 1);
         s->count = 0;
     } else {
-        send_zeros(c, c->answer < ANSWER_MAX ? c->answer : ANSWER_MAX);
+        send_answer(c, c->answer < ANSWER_MAX ? c->answer : ANSWER_MAX);
     }
 }
 
@@ -163,14 +163,17 @@ static void say_address(const struct server *s)
 int main(void)
 {
     uv_loop_t loop;
-    struct server s = {.slab = malloc(SLAB), .zeros = calloc(1, ANSWER_MAX)};
+    struct server s = {.slab = malloc(SLAB), .answer = malloc(ANSWER_MAX)};
     struct sockaddr_in addr;
+    /* real pages: untouched they would all be the one page of zeros, always in the cache */
+    if (s.answer)
+        memset(s.answer, 'a', ANSWER_MAX);
     uv_loop_init(&loop);
     loop.data = &s;
     uv_ip4_addr("127.0.0.1", 0, &addr);
     uv_tcp_init(&loop, &s.listener);
     uv_pipe_init(&loop, &s.input, 0);
-    if (!s.slab || !s.zeros || uv_tcp_bind(&s.listener, (const struct sockaddr *)&addr, 0) != 0
+    if (!s.slab || !s.answer || uv_tcp_bind(&s.listener, (const struct sockaddr *)&addr, 0) != 0
         || uv_listen((uv_stream_t *)&s.listener, BACKLOG, on_connection) != 0
         || uv_pipe_open(&s.input, 0) != 0) {
         fprintf(stderr, "store_floor: cannot listen\n");
@@ -183,7 +186,7 @@ int main(void)
     uv_run(&loop, UV_RUN_DEFAULT);
     uv_loop_close(&loop);
     free(s.slab);
-    free(s.zeros);
+    free(s.answer);
     free(s.parked);
     return 0;
 }
