@@ -70,6 +70,12 @@ need_packages() {
   rm -f "$log"
 }
 
+# fetch_package FOLDER PACKAGE: its .deb, not installed. The lists may be missing, as in an image.
+fetch_package() {
+  if [[ -z $(apt-cache madison "$2" 2>/dev/null) ]]; then as_root apt-get update -q >/dev/null 2>&1; fi
+  (cd "$1" && apt-get download -q "$2") >/dev/null 2>&1
+}
+
 # Runs a command while no package may start a service: Debian's own switch, put back afterwards.
 without_services() { # command...
   local switch=/usr/sbin/policy-rc.d status=0

@@ -39,7 +39,7 @@ test_packages() {
   ((quick)) || echo libclang-rt-14-dev llvm-14
   ((quick)) || echo chromium
   echo python3-torch strace gdb valgrind
-  echo zsh fish bash-completion dpkg-dev
+  echo zsh fish bash-completion dpkg-dev curl
   ((quick)) || echo mandoc lintian
   echo libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich python3-mpi4py
 }
@@ -61,6 +61,7 @@ install() {
   if ((!quick)); then
     install_lab
     install_tools
+    install_prometheus
   fi
 }
 
@@ -85,6 +86,24 @@ install_tools() {
   else
     say "hadolint, scikit-build-core: could not be installed; tests that need them are skipped"
   fi
+}
+
+# Two programs out of the package, which is not installed: it would bring a service, a user and a site. 19 MB, kept.
+install_prometheus() {
+  local folder
+  if { command -v prometheus && command -v promtool; } >/dev/null || [[ -x $tools/bin/prometheus && -x $tools/bin/promtool ]]; then
+    say "prometheus: already there"
+    return 0
+  fi
+  folder=$(mktemp -d)
+  if command -v apt-get >/dev/null && mkdir -p "$tools/bin" && fetch_package "$folder" prometheus &&
+    dpkg-deb --fsys-tarfile "$folder"/prometheus_*.deb | tar -x -C "$folder" ./usr/bin/prometheus ./usr/bin/promtool &&
+    mv "$folder"/usr/bin/prom* "$tools/bin/"; then
+    say "prometheus: its programs are in $tools/bin"
+  else
+    say "prometheus: could not be fetched; tests that need it are skipped"
+  fi
+  rm -rf "$folder"
 }
 
 # build PRESET; a failure is remembered and its last lines are shown

@@ -28,6 +28,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/fuzz_target.cmake)
 muster_fuzz_target(link_wire ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_link_wire.c muster_core)
 muster_fuzz_target(control ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_control.c muster_core)
 muster_fuzz_target(samples ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_samples.c muster_core)
+muster_fuzz_target(http_request ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_http_request.c muster_core)
 muster_fuzz_target(check_json ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_check_json.c muster_io)
 muster_fuzz_target(evidence ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_evidence.c muster_core)
 

@@ -146,6 +146,7 @@ void control_status_format(const struct control_status *s, struct buf *out)
     add_line("log_root", s->log_root, out);
     add_line("stacks", s->stacks, out);
     add_line("sample_why", s->sample_why, out);
+    add_line("metrics", s->metrics, out);
     for (size_t i = 0; i < s->nranks; i++)
         add_rank(i, &s->ranks[i], out);
     buf_adds(out, "end\n");
@@ -292,6 +293,7 @@ static bool read_text(struct str key, struct str rest, struct control_status *ou
         {"log_root", &out->log_root},
         {"stacks", &out->stacks},
         {"sample_why", &out->sample_why},
+        {"metrics", &out->metrics},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (str_eq(key, rows[i].key)) {
@@ -398,5 +400,6 @@ void control_status_fini(struct control_status *s)
     free(s->log_root);
     free(s->stacks);
     free(s->sample_why);
+    free(s->metrics);
     *s = (struct control_status){0};
 }

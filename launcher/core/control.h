@@ -84,6 +84,7 @@ struct control_status {
     char *log_root;   /* of --log-dir, where the head runs no worker: files are on the nodes */
     char *stacks;     /* the file that the last stacks were written to */
     char *sample_why; /* why figures are missing on a node that answers; its host is named */
+    char *metrics;    /* where they are served, of --metrics */
     struct control_rank *ranks; /* by rank */
     size_t nranks;
 };

@@ -17,7 +17,8 @@
     X(nvlink_tx)    /* bytes over all its NVLinks since the driver began to count */           \
     X(nvlink_rx)    /* likewise */                                                             \
     X(pcie_tx_rate) /* bytes a second over PCI Express, for the moment of the sample */        \
-    X(pcie_rx_rate) /* likewise */
+    X(pcie_rx_rate) /* likewise */                                                             \
+    X(sm_mhz)       /* clock of its multiprocessors */
 
 struct gpu_sample {
 #define X(member) struct maybe_u64 member;

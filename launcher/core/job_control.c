@@ -143,6 +143,7 @@ void job_control_look(const struct job *j, enum control_verb verb,
         .log_root = facts->node ? NULL : absolute(opt->log_dir, facts->cwd),
         .stacks = verb == CONTROL_STACK ? absolute(j->survey.file, facts->cwd) : NULL,
         .sample_why = verb == CONTROL_SAMPLE ? mem_strdup(j->samples.sample_why) : NULL,
+        .metrics = mem_strdup(facts->metrics),
         .ranks = mem_alloc(j->nranks, sizeof *out->ranks),
         .nranks = j->nranks,
     };

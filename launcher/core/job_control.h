@@ -19,7 +19,8 @@ struct control_facts {
     const struct node *node; /* of this process, link 0; NULL = none */
     const char *log_dir;     /* of this node and generation; NULL = none */
     enum log_layout layout;
-    const char *cwd; /* what a relative path is relative to */
+    const char *cwd;     /* what a relative path is relative to */
+    const char *metrics; /* where they are served; NULL = nowhere */
 };
 
 /* Whether the request is also an event of the job; then *ev is it, without its time. */

@@ -1,9 +1,9 @@
 /* job_state.h - the state of the head machine, shared by the files that decide for it.
  *
  * Private to job.c, job_join.c, job_leave.c, job_look.c, job_mpi.c, job_refuse.c, job_sample.c,
- * job_signal.c, job_ending.c and, for reading, job_control.c: to everybody else struct job is
- * opaque (job.h). The drawing of the states, the table of allowed moves and the switch on
- * events stand in job.c. Decides nothing.
+ * job_signal.c, job_ending.c and, for reading, job_control.c and job_metrics.c: to everybody
+ * else struct job is opaque (job.h). The drawing of the states, the table of allowed moves and
+ * the switch on events stand in job.c. Decides nothing.
  */
 #ifndef MUSTER_LAUNCHER_CORE_JOB_STATE_H
 #define MUSTER_LAUNCHER_CORE_JOB_STATE_H

@@ -223,6 +223,8 @@ static void add_job(const struct job_row *row, struct buf *out)
              (unsigned)s->generation, (unsigned)s->max_restarts,
              (unsigned long long)s->uptime_ms);
     add_string("log_dir", s->log_dir, out);
+    buf_adds(out, ", ");
+    add_string("metrics", s->metrics, out);
     buf_adds(out, ", \"ranks\": [");
     for (size_t i = 0; i < s->nranks; i++)
         add_rank(i, &s->ranks[i], out);

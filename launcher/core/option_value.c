@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "launcher/core/compat.h"
 #include "launcher/core/engine_detect.h"
+#include "launcher/core/listen_addr.h"
 #include "launcher/core/notice.h"
 #include "launcher/core/placement.h"
 #include "launcher/core/prefix.h"
@@ -261,6 +262,13 @@ int option_value_set(struct options *opt, const struct option_row *row, const ch
         *(const char **)at = text;
         return compat_parse(where, text, &set, e);
     }
+    case VALUE_LISTEN: {
+        struct addr addr;
+        if (listen_addr_parse(str_from(text), &addr, e) < 0)
+            return err_wrap(e, "%s", where);
+        *(const char **)at = text;
+        return 0;
+    }
     case VALUE_CPU_BIND: {
         struct cpu_request request;
         if (cpu_request_parse(str_from(text), &request) < 0)
@@ -338,6 +346,7 @@ void option_value_format(const struct options *opt, const struct option_row *row
     case VALUE_WRAP:
     case VALUE_RANK:
     case VALUE_INPUT:
+    case VALUE_LISTEN:
         buf_adds(out, *(const char *const *)at ? *(const char *const *)at : "");
         return;
     case VALUE_EVIDENCE:

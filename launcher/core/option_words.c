@@ -50,6 +50,7 @@ const char *option_words(enum option_type type)
     case VALUE_LIST:
     case VALUE_NOTICE:
     case VALUE_EVIDENCE:
+    case VALUE_LISTEN:
         return NULL;
     }
 #undef X

@@ -49,6 +49,7 @@ enum option_type {
     VALUE_MPI,           /* enum mpi_mode */
     VALUE_COMPAT,        /* const char *, a list of compat.h */
     VALUE_EVIDENCE,      /* enum evidence_how */
+    VALUE_LISTEN,        /* const char *, as listen_addr_parse takes it */
 };
 
 /* X(id, long name, short letter or 0, environment?, PET name or NULL, type, member,
@@ -151,6 +152,9 @@ enum option_type {
       "write what happens to FILE, one JSON object a line (- = standard output)")              \
     X(JUNIT, "junit", 0, true, NULL, TEXT, junit, "FILE",                                      \
       "write how each rank ended to FILE, as JUnit XML")                                       \
+    X(METRICS, "metrics", 0, true, NULL, LISTEN, metrics, "[HOST]:PORT",                       \
+      "serve figures of the job to Prometheus while it runs, at http://HOST:PORT/metrics "     \
+      "(without a host: to this machine alone; port 0: any free one, which is said)")          \
     X(NNODES, "nnodes", 0, true, "PET_NNODES", NNODES, nnodes_min, "N[:MAX]",                  \
       "how many nodes take part, or MIN:MAX: the same command on each of them, with "          \
       "--rdzv-endpoint (default 1)")                                                           \
@@ -306,6 +310,7 @@ struct options {
     const char *preempt_signal;               /* NULL = not given */
     const char *stack_tool;                   /* NULL = not given: auto */
     const char *report, *events, *junit;      /* files; NULL = none */
+    const char *metrics;                      /* where they are served; NULL = nowhere */
     uint64_t log_size;                        /* 0 = none */
     const char *prefix, *log_dir, *job_id;
     const char *tee, *redirects, *only_ranks, *show, *input; /* NULL = not given */

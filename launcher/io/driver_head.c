@@ -20,6 +20,7 @@
 #include "launcher/io/head_effects.h"
 #include "launcher/io/head_input.h"
 #include "launcher/io/head_links.h"
+#include "launcher/io/head_metrics.h"
 #include "launcher/io/head_nodes.h"
 #include "launcher/io/head_remotes.h"
 #include "launcher/io/remote_output.h"
@@ -112,6 +113,8 @@ static void settle(void *ctx)
         head_links_settle(d->links);
     if (d->control)
         control_server_settle(d->control);
+    if (d->metrics)
+        head_metrics_settle(d->metrics);
     uint64_t deadline = job_deadline(d->job), now = now_ms(),
              shown = d->output ? remote_output_deadline(d->output) : UINT64_MAX,
              failed = d->remotes ? head_remotes_deadline(d->remotes) : UINT64_MAX;
@@ -142,14 +145,14 @@ static struct port *open_port(struct driver_head *d, const struct options *opt, 
     return port_open(&d->loop, &port, e);
 }
 
-/* 0, or -1 with ERR_SYSTEM or, of the port, ERR_UNAVAILABLE. */
+/* 0, or -1 with ERR_SYSTEM or, of the port, ERR_UNAVAILABLE, or ERR_USAGE for --metrics. */
 static int open_shared(struct driver_head *d, struct err *e)
 {
     if (head_admission_open(d, e) < 0)
         return -1;
     head_nodes_open(d);
     d->port = open_port(d, d->opt, e);
-    return d->port ? 0 : -1;
+    return d->port ? head_metrics_open(d, e) : -1;
 }
 
 static void start_local(struct driver_head *d, const struct facts *facts,
@@ -185,6 +188,8 @@ int driver_head_run(struct job *job, const struct options *opt, const struct fac
     if ((opt->events && !opt->is_plan
          && !(d->events = events_open(&d->loop, opt->events, opt, e)))
         || open_shared(d, e) < 0) {
+        if (d->port)
+            port_close(d->port, NULL, NULL);
         if (d->links)
             head_links_close(d->links);
         events_close(d->events);

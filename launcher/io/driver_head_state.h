@@ -1,7 +1,7 @@
 /* driver_head_state.h - the state of the head's driver, shared by the files that it is made of.
  *
- * Private to driver_head.c, head_admission.c, head_control.c, head_effects.c and head_nodes.c:
- * to everybody else the driver is one call (driver_head.h).
+ * Private to driver_head.c, head_admission.c, head_control.c, head_effects.c, head_metrics.c
+ * and head_nodes.c: to everybody else the driver is one call (driver_head.h).
  */
 #ifndef MUSTER_LAUNCHER_IO_DRIVER_HEAD_STATE_H
 #define MUSTER_LAUNCHER_IO_DRIVER_HEAD_STATE_H
@@ -38,6 +38,7 @@ struct driver_head {
     struct head_links *links;   /* NULL likewise */
     struct admission *admission;
     struct control_server *control; /* NULL = it could not be had, or nothing will run */
+    struct head_metrics *metrics;   /* NULL = nobody asked */
     uint64_t began_ms;
     struct inbox inbox; /* frames for the local node */
     struct buf words;   /* about the end, for the nodes */

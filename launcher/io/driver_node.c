@@ -183,6 +183,12 @@ const char *driver_node_log_dir(const struct driver_node *d, enum log_layout *la
     return d->files.dir;
 }
 
+struct maybe_u64 driver_node_output_bytes(const struct driver_node *d, uint32_t rank,
+                                          enum output_fd fd)
+{
+    return output_bytes(d->output, rank, fd);
+}
+
 const struct node_plan *driver_node_plan(const struct driver_node *d)
 {
     return node_plan(d->node);
@@ -299,6 +305,8 @@ struct driver_node *driver_node_new(uv_loop_t *loop, struct pump *pump,
     d->output = output_new(loop, &style, &events);
     if (opt->torchrun.is_on)
         output_use_dollars(d->output, opt->role);
+    if (opt->metrics && !up->relay)
+        output_count(d->output);
     log_set_sink(on_log, d->output);
     d->host = (struct child_host){
         .output = d->output,

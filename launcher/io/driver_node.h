@@ -54,6 +54,10 @@ const char *driver_node_program(const struct driver_node *d);
 const struct node *driver_node_machine(const struct driver_node *d);
 const char *driver_node_log_dir(const struct driver_node *d, enum log_layout *layout);
 
+/* As output_bytes; with opt->metrics and without a relay only. */
+struct maybe_u64 driver_node_output_bytes(const struct driver_node *d, uint32_t rank,
+                                          enum output_fd fd);
+
 /* A SIGCHLD came: some descendant ended. */
 void driver_node_child_signal(struct driver_node *d);
 

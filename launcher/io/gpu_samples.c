@@ -80,15 +80,17 @@ static void read_memory(const struct nvml *n, struct nvml_handle *h, struct gpu_
 static void read_one(const struct nvml *n, struct nvml_handle *h, struct gpu_sample *out)
 {
     struct nvml_utilization util = {0};
-    uint32_t power = 0, temp = 0;
+    uint32_t power = 0, temp = 0, sm = 0;
     unsigned long long events = 0;
     bool has_util = n->utilization && n->utilization(h, &util) == NVML_OK;
     bool has_power = n->power && n->power(h, &power) == NVML_OK;
     bool has_temp = n->temperature && n->temperature(h, NVML_TEMPERATURE_GPU, &temp) == NVML_OK;
+    bool has_clock = n->clock && n->clock(h, NVML_CLOCK_SM, &sm) == NVML_OK;
     bool has_events = n->clock_events && n->clock_events(h, &events) == NVML_OK;
     out->util = known(has_util, util.gpu);
     out->power_mw = known(has_power, power);
     out->temp_c = known(has_temp, temp);
+    out->sm_mhz = known(has_clock, sm);
     out->clock_events = known(has_events, events);
     read_memory(n, h, out);
 }

@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "launcher/core/job_control.h"
 #include "launcher/io/control_server.h"
 #include "launcher/io/driver_node.h"
+#include "launcher/io/head_metrics.h"
 
 static void on_request(void *ctx, enum control_verb verb)
 {
@@ -22,17 +22,27 @@ static bool must_wait(void *ctx, enum control_verb verb)
     return job_control_must_wait(d->job, verb);
 }
 
-static void answer_request(void *ctx, enum control_verb verb, struct buf *out)
+struct control_facts head_control_facts(const struct driver_head *d, const char *cwd)
 {
-    const struct driver_head *d = ctx;
     struct control_facts facts = {
-        .now_ms = now_ms(), .began_ms = d->began_ms, .pid = (uint32_t)getpid()};
-    char *cwd = getcwd(NULL, 0);
-    facts.cwd = cwd;
+        .now_ms = now_ms(),
+        .began_ms = d->began_ms,
+        .pid = (uint32_t)getpid(),
+        .cwd = cwd,
+        .metrics = d->metrics ? head_metrics_url(d->metrics) : NULL,
+    };
     if (d->local) {
         facts.node = driver_node_machine(d->local);
         facts.log_dir = driver_node_log_dir(d->local, &facts.layout);
     }
+    return facts;
+}
+
+static void answer_request(void *ctx, enum control_verb verb, struct buf *out)
+{
+    const struct driver_head *d = ctx;
+    char *cwd = getcwd(NULL, 0);
+    const struct control_facts facts = head_control_facts(d, cwd);
     job_control_answer(d->job, verb, &facts, out);
     free(cwd);
 }

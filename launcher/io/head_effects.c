@@ -9,6 +9,7 @@
 #include "launcher/io/events.h"
 #include "launcher/io/head_input.h"
 #include "launcher/io/head_links.h"
+#include "launcher/io/head_metrics.h"
 #include "launcher/io/head_remotes.h"
 #include "launcher/io/remote_output.h"
 #include "launcher/io/say.h"
@@ -16,6 +17,8 @@
 
 static void all_closed(struct driver_head *d)
 {
+    head_metrics_close(d->metrics);
+    d->metrics = NULL;
     control_server_close(d->control);
     d->control = NULL;
     if (d->local)

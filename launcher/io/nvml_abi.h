@@ -104,6 +104,7 @@ enum { NVML_ECC_UNCORRECTED = 1, NVML_ECC_VOLATILE = 0 };
 enum { NVML_P2P_READ = 0 };
 enum { NVML_LINKS_MAX = 36 }; /* NVML_NVLINK_MAX_LINKS; 18 in older headers */
 enum { NVML_TEMPERATURE_GPU = 0 };
+enum { NVML_CLOCK_SM = 1 };
 
 /* X(needed, name, symbol, arguments): a row is a function that returns an nvmlReturn_t. Those
  * not needed may be missing from an old library; then their pointer is NULL. */
@@ -146,6 +147,7 @@ enum { NVML_TEMPERATURE_GPU = 0 };
     X(0, power, nvmlDeviceGetPowerUsage, (struct nvml_handle * h, uint32_t * mw))              \
     X(0, temperature, nvmlDeviceGetTemperature,                                                \
       (struct nvml_handle * h, int sensor, uint32_t *celsius))                                 \
+    X(0, clock, nvmlDeviceGetClockInfo, (struct nvml_handle * h, int clock, uint32_t *mhz))    \
     X(0, clock_events, nvmlDeviceGetCurrentClocksThrottleReasons,                              \
       (struct nvml_handle * h, unsigned long long *bits))                                      \
     X(0, fields, nvmlDeviceGetFieldValues,                                                     \

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,6 +41,9 @@ struct output {
     struct outlet *target[OUTPUT_FD_COUNT];
     int nopen; /* sinks that are not closed yet */
     bool is_blocked;
+    bool is_counting;
+    struct maybe_u64 (*bytes)[OUTPUT_FD_COUNT]; /* by rank, ncounted of them */
+    size_t ncounted;
 };
 
 struct output_stream {
@@ -127,6 +131,27 @@ struct output *output_new(uv_loop_t *loop, const struct output_style *style,
     return o;
 }
 
+void output_count(struct output *o)
+{
+    o->is_counting = true;
+}
+
+static void begin_count(struct output *o, uint32_t rank, enum output_fd fd)
+{
+    if (rank >= o->ncounted) {
+        size_t n = (size_t)rank + 1 > 2 * o->ncounted ? (size_t)rank + 1 : 2 * o->ncounted;
+        o->bytes = mem_realloc(o->bytes, n, sizeof *o->bytes);
+        memset(o->bytes + o->ncounted, 0, (n - o->ncounted) * sizeof *o->bytes);
+        o->ncounted = n;
+    }
+    o->bytes[rank][fd].is_known = true;
+}
+
+struct maybe_u64 output_bytes(const struct output *o, uint32_t rank, enum output_fd fd)
+{
+    return rank < o->ncounted ? o->bytes[rank][fd] : (struct maybe_u64){0};
+}
+
 void output_use_dollars(struct output *o, const char *role)
 {
     o->role = role;
@@ -138,6 +163,7 @@ static void maybe_finish(struct output *o)
         return;
     for (int i = 0; i < OUTPUT_FD_COUNT; i++)
         dedupe_fini(&o->outlets[i].held);
+    free(o->bytes);
     free(o);
 }
 
@@ -254,6 +280,8 @@ struct output_stream *output_stream_new(struct output *o, enum output_fd fd, uin
     buf_init(&s->prefix, 0);
     if (o->style.prefix)
         prefix_make(s);
+    if (o->is_counting)
+        begin_count(o, rank, fd);
     return s;
 }
 
@@ -348,6 +376,8 @@ static void stamp(struct output_stream *s)
 
 void output_stream_write(struct output_stream *s, const char *p, size_t n)
 {
+    if (s->output->is_counting)
+        s->output->bytes[s->rank][s->fd].value += n;
     if (s->log)
         log_file_write(s->log, p, n);
     if (s->keep_tail)

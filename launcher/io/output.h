@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "base/err.h"
+#include "launcher/core/event.h"
 #include "launcher/core/line.h"
 #include "launcher/io/log_file.h"
 
@@ -88,6 +89,12 @@ void output_stream_write(struct output_stream *s, const char *p, size_t n);
 
 /* The last lines, at most 10 and 2 KiB; "" if none. Valid until the next write. */
 const char *output_stream_tail(struct output_stream *s);
+
+/* From now on the bytes of each rank's streams are counted. Before the first stream. */
+void output_count(struct output *o);
+/* How many a rank has written so far, over all its streams of this kind; not known if it never
+ * had one, or if nobody counts. */
+struct maybe_u64 output_bytes(const struct output *o, uint32_t rank, enum output_fd fd);
 
 /* Whether no more should be read from workers for now. */
 bool output_is_full(const struct output *o);

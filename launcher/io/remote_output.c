@@ -27,6 +27,8 @@ struct remote_output *remote_output_new(uv_loop_t *loop, const struct options *o
     struct remote_output *ro = mem_alloc(1, sizeof *ro);
     const struct output_style style = output_style_of(opt, facts);
     ro->output = output_new(loop, &style, events);
+    if (opt->metrics)
+        output_count(ro->output);
     log_set_sink(on_log, ro->output);
     return ro;
 }
@@ -63,6 +65,12 @@ void remote_output_write(struct remote_output *ro, uint32_t local_rank, const ch
 bool remote_output_is_full(const struct remote_output *ro)
 {
     return output_is_full(ro->output);
+}
+
+struct maybe_u64 remote_output_bytes(const struct remote_output *ro, uint32_t rank,
+                                     enum output_fd fd)
+{
+    return output_bytes(ro->output, rank, fd);
 }
 
 void remote_output_drop(struct remote_output *ro)

@@ -23,6 +23,10 @@ void remote_output_write(struct remote_output *ro, uint32_t local_rank, const ch
 /* Whether no more should be read from links for now. */
 bool remote_output_is_full(const struct remote_output *ro);
 
+/* As output_bytes; with opt->metrics only. */
+struct maybe_u64 remote_output_bytes(const struct remote_output *ro, uint32_t rank,
+                                     enum output_fd fd);
+
 /* Forgets what waits for a reader that does not read. */
 void remote_output_drop(struct remote_output *ro);
 

@@ -4,10 +4,10 @@
 _muster_options() {
   REPLY=
   case $1 in
-    run) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --cpu-bind --mpi --max-restarts --restart-delay --restart-delay-max --min-uptime --no-restart-codes --grace --timeout --heartbeat-timeout --silence-timeout --stack-tool --preempt-signal --prefix --log-dir --log-size -t --tee -r --redirects --only-ranks --show --dedupe --stdin --wrap --wrap-ranks --terminal --report --events --junit --nnodes --node-rank --rdzv-endpoint --hostfile --hosts --include --exclude --engine --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster -x --forward --env-file --chdir --interface --rdzv-id --secret-file --require-secret --store-open --join-timeout --role --scheduler-env --compat --master-port -m --module --preflight --only --skip --strict --expect-gpus -v --verbose -h --help ' ;;
-    check) REPLY='--test --sizes --min --max --factor --step --full --iters --warmup --check --type --op --root --min-busbw --warn-below --fail-below --json --csv --html --junit --format --deadline --bisect --inject --nccl --backend --worker --strict --skip --only -h --help -n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --cpu-bind --mpi --max-restarts --restart-delay --restart-delay-max --min-uptime --no-restart-codes --grace --timeout --heartbeat-timeout --silence-timeout --stack-tool --preempt-signal --prefix --log-dir --log-size -t --tee -r --redirects --only-ranks --show --dedupe --stdin --wrap --wrap-ranks --terminal --report --events --nnodes --node-rank --rdzv-endpoint --hostfile --hosts --include --exclude --engine --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster -x --forward --env-file --chdir --interface --rdzv-id --secret-file --require-secret --store-open --join-timeout --role --scheduler-env --compat --master-port -m --module --preflight --expect-gpus -v --verbose ' ;;
+    run) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --cpu-bind --mpi --max-restarts --restart-delay --restart-delay-max --min-uptime --no-restart-codes --grace --timeout --heartbeat-timeout --silence-timeout --stack-tool --preempt-signal --prefix --log-dir --log-size -t --tee -r --redirects --only-ranks --show --dedupe --stdin --wrap --wrap-ranks --terminal --report --events --junit --metrics --nnodes --node-rank --rdzv-endpoint --hostfile --hosts --include --exclude --engine --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster -x --forward --env-file --chdir --interface --rdzv-id --secret-file --require-secret --store-open --join-timeout --role --scheduler-env --compat --master-port -m --module --preflight --only --skip --strict --expect-gpus -v --verbose -h --help ' ;;
+    check) REPLY='--test --sizes --min --max --factor --step --full --iters --warmup --check --type --op --root --min-busbw --warn-below --fail-below --json --csv --html --junit --format --deadline --bisect --inject --nccl --backend --worker --strict --skip --only -h --help -n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --cpu-bind --mpi --max-restarts --restart-delay --restart-delay-max --min-uptime --no-restart-codes --grace --timeout --heartbeat-timeout --silence-timeout --stack-tool --preempt-signal --prefix --log-dir --log-size -t --tee -r --redirects --only-ranks --show --dedupe --stdin --wrap --wrap-ranks --terminal --report --events --metrics --nnodes --node-rank --rdzv-endpoint --hostfile --hosts --include --exclude --engine --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster -x --forward --env-file --chdir --interface --rdzv-id --secret-file --require-secret --store-open --join-timeout --role --scheduler-env --compat --master-port -m --module --preflight --expect-gpus -v --verbose ' ;;
     gpus) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --hostfile --hosts --include --exclude --ssh --ssh-arg --remote-muster --join-timeout --json -h --help ' ;;
-    plan) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --cpu-bind --mpi --max-restarts --restart-delay --restart-delay-max --min-uptime --no-restart-codes --grace --timeout --heartbeat-timeout --silence-timeout --stack-tool --preempt-signal --prefix --log-dir --log-size -t --tee -r --redirects --only-ranks --show --dedupe --stdin --wrap --wrap-ranks --terminal --report --events --junit --nnodes --node-rank --rdzv-endpoint --hostfile --hosts --include --exclude --engine --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster -x --forward --env-file --chdir --interface --rdzv-id --secret-file --require-secret --store-open --join-timeout --role --scheduler-env --compat --master-port -m --module -v --verbose --json -h --help ' ;;
+    plan) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --cpu-bind --mpi --max-restarts --restart-delay --restart-delay-max --min-uptime --no-restart-codes --grace --timeout --heartbeat-timeout --silence-timeout --stack-tool --preempt-signal --prefix --log-dir --log-size -t --tee -r --redirects --only-ranks --show --dedupe --stdin --wrap --wrap-ranks --terminal --report --events --junit --metrics --nnodes --node-rank --rdzv-endpoint --hostfile --hosts --include --exclude --engine --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster -x --forward --env-file --chdir --interface --rdzv-id --secret-file --require-secret --store-open --join-timeout --role --scheduler-env --compat --master-port -m --module -v --verbose --json -h --help ' ;;
     doctor) REPLY='-n --nproc-per-node --gpus --binding --procs-per-gpu --gpus-per-proc --gpu-dist --gpu-format --gpu-require --ignore-visible --strict-env --skip-unhealthy --nnodes --hostfile --hosts --include --exclude --ssh --ssh-arg --ssh-tree --ssh-flat --remote-muster --join-timeout --only --skip --strict --expect-gpus --lookup --evidence -v --verbose --json -h --help ' ;;
     ps) REPLY='--json -h --help ' ;;
     top) REPLY='--json --once -h --help ' ;;
@@ -58,6 +58,7 @@ _muster_value() {
     run:--report) REPLY='@files' ;;
     run:--events) REPLY='@files' ;;
     run:--junit) REPLY='@files' ;;
+    run:--metrics) REPLY='@any' ;;
     run:--nnodes) REPLY='@any' ;;
     run:--node-rank) REPLY='auto' ;;
     run:--rdzv-endpoint) REPLY='@any' ;;
@@ -145,6 +146,7 @@ _muster_value() {
     check:--terminal) REPLY='none' ;;
     check:--report) REPLY='@files' ;;
     check:--events) REPLY='@files' ;;
+    check:--metrics) REPLY='@any' ;;
     check:--nnodes) REPLY='@any' ;;
     check:--node-rank) REPLY='auto' ;;
     check:--rdzv-endpoint) REPLY='@any' ;;
@@ -220,6 +222,7 @@ _muster_value() {
     plan:--report) REPLY='@files' ;;
     plan:--events) REPLY='@files' ;;
     plan:--junit) REPLY='@files' ;;
+    plan:--metrics) REPLY='@any' ;;
     plan:--nnodes) REPLY='@any' ;;
     plan:--node-rank) REPLY='auto' ;;
     plan:--rdzv-endpoint) REPLY='@any' ;;

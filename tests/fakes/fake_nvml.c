@@ -7,10 +7,10 @@
  * FAKE_NVML_HEALTH="KEY=VALUE;...": what a healthy machine does not have, by device number:
  * ecc.D (uncorrectable errors), pending.D, failed.D (rows to be remapped), link.D.L=0 (an
  * NVLink that is down), p2p.A.B (status of access, both ways), fabric.D (state), status.D and
- * clique.D of it. Also what a GPU is doing: power.D (mW), temp.D (degrees Celsius), throttle.D
- * (bits of the reasons); 75000, 30 and, of an idle GPU, 1 where nothing is said; and nvlink.D
- * and pcie.D, MB a second that it sends, half of which it gets; where nothing is said it does
- * not count them. */
+ * clique.D of it. Also what a GPU is doing: power.D (mW), temp.D (degrees Celsius), sm.D (MHz),
+ * throttle.D (bits of the reasons); 75000, 30, 1980 and, of an idle GPU, 1 where nothing is
+ * said; and nvlink.D and pcie.D, MB a second that it sends, half of which it gets; where
+ * nothing is said it does not count them. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -343,15 +343,6 @@ FAKE_EXPORT int nvmlDeviceGetUtilizationRates(struct nvml_handle *h, struct nvml
     return rc;
 }
 
-FAKE_EXPORT int nvmlDeviceGetClockInfo(struct nvml_handle *h, int type, uint32_t *mhz);
-FAKE_EXPORT int nvmlDeviceGetClockInfo(struct nvml_handle *h, int type, uint32_t *mhz)
-{
-    int rc = enter_device(__func__, h);
-    if (rc == 0)
-        *mhz = type == 1 ? 1980 : 3201;
-    return rc;
-}
-
 FAKE_EXPORT int nvmlDeviceGetCurrentClocksEventReasons(struct nvml_handle *h, uint64_t *bits);
 FAKE_EXPORT int nvmlDeviceGetCurrentClocksEventReasons(struct nvml_handle *h, uint64_t *bits)
 {
@@ -640,6 +631,17 @@ FAKE_EXPORT int nvmlDeviceGetTemperature(struct nvml_handle *h, int sensor, uint
         rc = INVALID_ARGUMENT;
     if (rc == 0)
         *celsius = (uint32_t)health_of("temp", h->device, -1, 30);
+    return rc;
+}
+
+FAKE_EXPORT int nvmlDeviceGetClockInfo(struct nvml_handle *h, int clock, uint32_t *mhz);
+FAKE_EXPORT int nvmlDeviceGetClockInfo(struct nvml_handle *h, int clock, uint32_t *mhz)
+{
+    int rc = enter_device(__func__, h);
+    if (rc == 0 && clock != NVML_CLOCK_SM)
+        rc = INVALID_ARGUMENT;
+    if (rc == 0)
+        *mhz = (uint32_t)health_of("sm", h->device, -1, 1980);
     return rc;
 }
 

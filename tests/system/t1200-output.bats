@@ -345,7 +345,7 @@ echo "out $RANK"
 echo "err $RANK" >&2
 printf 'tail'
 [ "$RANK" = 0 ] && exit 0
-until [ -s logs/job/"$TORCHELASTIC_RESTART_COUNT"/rank-0.out ]; do sleep 0.05; done
+until grep -q tail logs/job/"$TORCHELASTIC_RESTART_COUNT"/rank-0.out; do sleep 0.05; done
 exit 3
 W
   run_muster -n 2 --log-dir logs --rdzv-id job --max-restarts 1 --prefix '{rank}:' ./w

@@ -11,8 +11,8 @@ After `console` and `sh test` may stand what the block needs: "four GPUs" (from 
 allocation), "PyTorch" (an interpreter that has it: PYTHON, python3 or /usr/bin/python3; where none has, the block is
 left out, and a line says so).
 
-Compared is all but what differs from run to run: numbers with a point, process ids, the host's name, why there is no
-NCCL. Lines that say that somebody is being waited for come on a busy machine only and are not compared. The folder
+Compared is all but what differs from run to run: numbers with a point, process ids, the host's name, the port of an
+address, why there is no NCCL. Lines that say that somebody is being waited for come on a busy machine only and are not compared. The folder
 begins with a train.py and a package my.package, with --empty with nothing; several pages share it. --update writes
 what was printed into the pages.
 """
@@ -44,6 +44,8 @@ def shape(text):
     text = re.sub(r"(\(host |rank +\d+  |^[EW] [\w.]+  )[\w.-]+(,|  pid|:)", r"\1HOST\2", text, flags=re.M)
     text = re.sub(r"-?\d+\.\d+(e[+-]?\d+)?|(?<=pid )\d+", "0", text)
     text = re.sub(r"\(no NCCL: [^)]*\)", "(no NCCL)", text)
+    text = re.sub(r"(http://[\w.]+:)\d+/", r"\1PORT/", text)
+    text = re.sub(r'(,host=)"[^"]*"', r'\1"HOST"', text)
     return [re.sub(r"\s+", " ", line).strip() for line in text.splitlines() if line.strip()]
 
 

@@ -45,6 +45,29 @@ static void defaults(void **state)
         assert_int_equal(opt.origin[i], ORIGIN_DEFAULT);
 }
 
+static void metrics(void **state)
+{
+    (void)state;
+    static const char *const environment[] = {"MUSTER_METRICS=n1:0", NULL};
+    static const char *const right[] = {"9400", ":0", "127.0.0.1:9400", "[::1]:0", "n1:65535"};
+    static const char *const wrong[] = {"x",   "",     ":",   ":65536", "65536",   "n1",
+                                        "n1:", "n1:x", "::1", "a b:1",  "unix:/x", "-1"};
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
+        assert_int_equal(
+            options_set(&opt, OPTION_METRICS, ORIGIN_COMMAND_LINE, "--metrics", right[i], &err),
+            0);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        print_message("'%s'\n", wrong[i]);
+        assert_int_equal(
+            options_set(&opt, OPTION_METRICS, ORIGIN_COMMAND_LINE, "--metrics", wrong[i], &err),
+            -1);
+        assert_int_equal(err.code, ERR_USAGE);
+        assert_ptr_equal(strstr(err.text, "--metrics: "), err.text);
+    }
+    assert_int_equal(parse_with("prog", environment), 0);
+    assert_string_equal(opt.metrics, "n1:0");
+}
+
 static void mpi(void **state)
 {
     (void)state;
@@ -355,6 +378,7 @@ int main(void)
         cmocka_unit_test(help_names_every_option),
         cmocka_unit_test(sizes),
         cmocka_unit_test(mpi),
+        cmocka_unit_test(metrics),
         cmocka_unit_test(streams_of_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

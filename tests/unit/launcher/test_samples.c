@@ -24,8 +24,8 @@ static struct maybe_u64 known(uint64_t value)
 /* ---- form ---- */
 
 static const char rank_item[] = "rank,3,1,GPU-1,17,30,5000;";
-static const char usage_item[] = "sample,3,-,5010,900,4096,-,-,-,-,-,-,-,-,-,-,-;";
-static const char gpu_item[] = "sample,3,-,-,-,-,5020,100,75000,1,2,30,4,5,6,7,8;";
+static const char usage_item[] = "sample,3,-,5010,900,4096,-,-,-,-,-,-,-,-,-,-,-,-;";
+static const char gpu_item[] = "sample,3,-,-,-,-,5020,100,75000,1,2,30,4,5,6,7,8,9;";
 
 static void items_there_and_back(void **state)
 {
@@ -170,8 +170,8 @@ static void a_round(void **state)
     assert_false(samples_is_due(&s, 5000));
     assert_false(samples_is_over(&s, 100));
     take(&s, 1,
-         "rank,1,0,GPU-9,4,1,77;sample,1,-,78,10,20,-,-,-,-,-,-,-,-,-,-,-;"
-         "sample,1,-,-,-,-,79,1,2,3,4,5,6,-,-,-,-;sample,2,-,1,1,1,1,1,1,1,1,1,1,1,1,1,1;"
+         "rank,1,0,GPU-9,4,1,77;sample,1,-,78,10,20,-,-,-,-,-,-,-,-,-,-,-,-;"
+         "sample,1,-,-,-,-,79,1,2,3,4,5,6,-,-,-,-,-;sample,2,-,1,1,1,1,1,1,1,1,1,1,1,1,1,1,-;"
          "why,NVML: no;");
     assert_string_equal(s.ranks[3].gpu_uuid, "GPU-9");
     assert_int_equal(s.ranks[3].figures.asked_ms.value, 77);
