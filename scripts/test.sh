@@ -8,6 +8,7 @@
 #   scripts/test.sh --interop  all, and the tests against a current PyTorch and frameworks (a download of 2.5 GB, kept)
 #   scripts/test.sh --lab      all, and sshd, Slurm and MPI are installed even where systemd runs (in a container
 #                              they always are); their services are not started
+#   scripts/test.sh --images   all, and docker/Dockerfile.cpu is built and run, with buildah and podman
 #
 # Ends with "N passed, N failed, N skipped" over all runs; the status is 0 only if nothing failed.
 set -uo pipefail
@@ -16,14 +17,15 @@ root=$PWD
 # shellcheck source=scripts/packages.bash
 source scripts/packages.bash
 
-quick=0 interop=0 lab=0
+quick=0 interop=0 lab=0 images=0
 for option in "$@"; do
   case $option in
   --quick) quick=1 ;;
   --interop) interop=1 ;;
   --lab) lab=1 ;;
+  --images) images=1 ;;
   -h | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-  *) say "unknown option '$option'; known: --quick --interop --lab" >&2; exit 2 ;;
+  *) say "unknown option '$option'; known: --quick --interop --lab --images" >&2; exit 2 ;;
   esac
 done
 
@@ -41,6 +43,7 @@ test_packages() {
   echo python3-torch strace gdb valgrind
   echo zsh fish bash-completion dpkg-dev curl
   ((quick)) || echo mandoc lintian
+  ((images)) && echo buildah podman crun mmdebstrap
   echo libpmix-dev libopenmpi-dev openmpi-bin libmpich-dev mpich python3-mpi4py
 }
 
@@ -174,4 +177,5 @@ if ((!quick)); then
   tests lint --test-dir "$root/build/dev" -L '^lint$'
 fi
 if ((interop)); then tests interop --test-dir "$root/build/dev" -L '^interop$'; fi
+if ((images)); then tests images --test-dir "$root/build/dev" -L '^image$'; fi
 summary

@@ -50,7 +50,7 @@ foreach(shell bash=muster.bash zsh=_muster fish=muster.fish)
 endforeach()
 add_custom_target(docs ${docs_commands} COMMENT "Writing docs/errors.md, docs/environment.md, docs/doctor.md, share/man, share/completions" VERBATIM)
 
-foreach(check doclinks guarantees includes names words)
+foreach(check doclinks guarantees includes names pictures words)
   muster_lint(${check}-self Python3::Interpreter ${LINT}/${check}.py --self)
   muster_lint(${check} Python3::Interpreter ${LINT}/${check}.py)
 endforeach()

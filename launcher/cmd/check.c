@@ -324,6 +324,7 @@ int cmd_check(char *const *args)
         || facts_gather(node_plan_needs_gpus(&c.opt.launch), &c.facts, &e) < 0) {
         status = cmd_fail(&e);
     } else {
+        c.result.has_colour = c.facts.is_stdout_tty && facts_allow_colour(&c.facts);
         c.has_gpus = c.facts.inventory && c.facts.inventory->ndevices > 0;
         status = check_worker(&c, &e) < 0 ? cmd_fail(&e) : check_all(&c);
     }

@@ -117,6 +117,7 @@ struct check_result {
     struct check_text notes;  /* what a reader of the verdict should know */
     struct finding_list preflight;
     bool is_verbose;     /* notes of the preflight are shown, too */
+    bool has_colour;     /* the verdict's word has, as for a terminal */
     bool is_tested;      /* the worker left a result */
     double expected_gbs; /* busbw of this group; 0 = no expectation */
     char *expected_why;  /* in words; NULL = nothing is known */

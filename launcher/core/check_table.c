@@ -178,15 +178,26 @@ static void add_expected(const struct check_result *r, struct buf *out)
     buf_addc(out, '\n');
 }
 
-void check_table_verdict(const struct check_result *r, struct buf *out)
+static void add_verdict(const struct check_result *r, bool has_colour, struct buf *out)
 {
-    static const char *const heads[] = {[CHECK_NONE] = "NOT TESTED",
-                                        [CHECK_PASS] = "PASS",
-                                        [CHECK_WARN] = "WARN",
-                                        [CHECK_FAIL] = "FAIL"};
-    buf_addf(out, "%s: ", heads[r->verdict]);
+    static const struct {
+        const char *word;
+        unsigned sgr; /* ECMA-48: the colour, here in bold */
+    } heads[] = {[CHECK_NONE] = {"NOT TESTED", 33},
+                 [CHECK_PASS] = {"PASS", 32},
+                 [CHECK_WARN] = {"WARN", 33},
+                 [CHECK_FAIL] = {"FAIL", 31}};
+    if (has_colour)
+        buf_addf(out, "\033[1;%um%s\033[0m: ", heads[r->verdict].sgr, heads[r->verdict].word);
+    else
+        buf_addf(out, "%s: ", heads[r->verdict].word);
     add_plain(out, or_dash(r->verdict_text));
     buf_addc(out, '\n');
+}
+
+void check_table_verdict(const struct check_result *r, struct buf *out)
+{
+    add_verdict(r, false, out);
 }
 
 void check_table(const struct check_result *r, struct buf *out)
@@ -204,7 +215,7 @@ void check_table(const struct check_result *r, struct buf *out)
     add_expected(r, out);
     add_list(&r->notes, r->verdict_text, out);
     add_list(&r->errors, r->verdict_text, out);
-    check_table_verdict(r, out);
+    add_verdict(r, r->has_colour, out);
 }
 
 /* ---- nccl-tests ---- */

@@ -9,7 +9,7 @@
 /* Ranks, preflight, a line a size, pairs, notes and errors; the verdict last. */
 void check_table(const struct check_result *r, struct buf *out);
 
-/* The last line alone: "PASS: ...". */
+/* The last line alone, "PASS: ...", without colour. */
 void check_table_verdict(const struct check_result *r, struct buf *out);
 
 /* The columns of nccl-tests, so that what reads its output reads this. */

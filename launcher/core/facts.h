@@ -28,4 +28,8 @@ struct facts {
 /* Value of a variable in facts->environment, or NULL. */
 const char *facts_getenv(const struct facts *facts, const char *name);
 
+/* Whether what goes to a terminal may be coloured: NO_COLOR is unset or empty (no-color.org).
+ */
+bool facts_allow_colour(const struct facts *facts);
+
 #endif

@@ -18,9 +18,8 @@ static const char *prefix_of(const struct options *opt, const struct facts *fact
 
 struct output_style output_style_of(const struct options *opt, const struct facts *facts)
 {
-    const char *no_colour = facts_getenv(facts, "NO_COLOR"); /* no-color.org: not empty */
     return (struct output_style){.prefix = prefix_of(opt, facts),
                                  .host = facts->host,
-                                 .has_colour = !(no_colour && *no_colour),
+                                 .has_colour = facts_allow_colour(facts),
                                  .is_deduped = opt->is_deduped};
 }

@@ -45,6 +45,15 @@ PY
   no_leftovers
 }
 
+@test "on a terminal the verdict has its colour, unless NO_COLOR is set" {
+  : >keys
+  run on_terminal keys "$MUSTER" check -n 2 --test allreduce --sizes 8
+  expect_in "$output" $'\e[1;32mPASS\e[0m: every byte right'
+  NO_COLOR=1 run on_terminal keys "$MUSTER" check -n 2 --test allreduce --sizes 8
+  expect_in "$output" "PASS: every byte right"
+  expect_not_in "$output" $'\e'
+}
+
 @test "wrong data is status 10 and names the rank" {
   run_muster check -n 3 "${SMALL[@]}" --inject corrupt:rank=1,size=64K --json c.json --junit c.xml
   expect_status 10

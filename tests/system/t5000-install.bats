@@ -37,6 +37,12 @@ install_to() { # prefix [cmake options...]
   [[ $(readlink "$PREFIX/bin/torchrun") == muster ]]
 }
 
+@test "a build that has to have CUDA does not do without" {
+  run cmake -S "$SOURCE" -B build -DMUSTER_CUDA=REQUIRED -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON -DBUILD_TESTING=OFF
+  [[ $status -ne 0 ]]
+  expect_in "$output" "MUSTER_CUDA is REQUIRED, but: no CUDA toolkit found"
+}
+
 @test "with DESTDIR everything is below the prefix there, and nothing anywhere else" {
   DESTDIR=$PWD/stage install_to /opt/muster
   [[ -x stage/opt/muster/bin/muster && -x stage/opt/muster/bin/muster-worker ]]

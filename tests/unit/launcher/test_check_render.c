@@ -182,6 +182,10 @@ static void nothing_at_all_is_shown(void **state)
     check_table(&r, &text);
     assert_string_equal(buf_str(&text), "FAIL: host b was lost\n");
     buf_reset(&text);
+    r.has_colour = true;
+    check_table(&r, &text);
+    assert_string_equal(buf_str(&text), "\033[1;31mFAIL\033[0m: host b was lost\n");
+    buf_reset(&text);
     check_html(&r, &text);
     assert_non_null(strstr(buf_str(&text), "host b was lost"));
     buf_reset(&text);

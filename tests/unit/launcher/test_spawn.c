@@ -176,7 +176,8 @@ static struct run run(const char *path, char *const *argv, struct rlimit nofile)
     assert_true(fcntl(pidfd, F_GETFD) & FD_CLOEXEC);
     ssize_t n;
     size_t len = 0;
-    while ((n = read(out[0], r.out + len, sizeof r.out - 1 - len)) > 0)
+    while (len < sizeof r.out - 1
+           && (n = read(out[0], r.out + len, sizeof r.out - 1 - len)) > 0)
         len += (size_t)n;
     r.nfailure = read(exec_pipe[0], &r.failure, sizeof r.failure);
     assert_int_equal(waitpid(pid, &r.status, 0), pid);
