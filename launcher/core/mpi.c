@@ -94,36 +94,64 @@ static struct str name_at(struct str names, uint64_t offset)
     return end ? (struct str){start, (size_t)(end - start)} : (struct str){NULL, 0};
 }
 
-static enum mpi_mode mode_of_needed(struct str image, const elf_segment *dynamic,
-                                    struct str names, struct str *library)
+/* The libraries that a file names itself, one after the other. */
+struct needed {
+    struct str file, names;
+    elf_segment dynamic;
+    size_t next;
+};
+
+static int needed_open(struct needed *n, const void *image, size_t size)
+{
+    elf_header header;
+    elf_entry entry;
+    *n = (struct needed){.file = {image, size}};
+    if (copy_at(n->file, 0, &header, sizeof header) < 0
+        || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELF_CLASS
+        || find_dynamic(n->file, &header, &n->dynamic) < 0)
+        return -1;
+    for (size_t i = 0; entry_at(n->file, &n->dynamic, i, &entry) == 0; i++)
+        if (entry.d_tag == DT_STRTAB) {
+            n->names = at_address(n->file, &header, entry.d_un.d_ptr);
+            return 0;
+        }
+    return -1;
+}
+
+static bool needed_next(struct needed *n, struct str *name)
 {
     elf_entry entry;
-    for (size_t i = 0; entry_at(image, dynamic, i, &entry) == 0; i++) {
+    while (entry_at(n->file, &n->dynamic, n->next, &entry) == 0) {
+        n->next++;
         if (entry.d_tag != DT_NEEDED)
             continue;
-        *library = name_at(names, entry.d_un.d_val);
-        enum mpi_mode mode = mpi_mode_of_library(*library);
-        if (mode != MPI_MODE_NONE)
-            return mode;
+        *name = name_at(n->names, entry.d_un.d_val);
+        return true;
     }
-    return MPI_MODE_NONE;
+    return false;
 }
 
 enum mpi_mode mpi_mode_of_program(const void *image, size_t size, struct str *library)
 {
-    const struct str file = {image, size};
-    elf_header header;
-    elf_segment dynamic;
-    elf_entry entry;
-    if (copy_at(file, 0, &header, sizeof header) < 0
-        || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELF_CLASS
-        || find_dynamic(file, &header, &dynamic) < 0)
-        return MPI_MODE_NONE;
-    for (size_t i = 0; entry_at(file, &dynamic, i, &entry) == 0; i++)
-        if (entry.d_tag == DT_STRTAB)
-            return mode_of_needed(file, &dynamic, at_address(file, &header, entry.d_un.d_ptr),
-                                  library);
-    return MPI_MODE_NONE;
+    struct needed n;
+    enum mpi_mode mode = MPI_MODE_NONE;
+    if (needed_open(&n, image, size) < 0)
+        return mode;
+    while (mode == MPI_MODE_NONE && needed_next(&n, library))
+        mode = mpi_mode_of_library(*library);
+    return mode;
+}
+
+bool mpi_library_needs_pmix(const void *image, size_t size)
+{
+    struct needed n;
+    struct str name;
+    if (needed_open(&n, image, size) < 0)
+        return false;
+    while (needed_next(&n, &name))
+        if (str_starts(name, "libpmix.so."))
+            return true;
+    return false;
 }
 
 /* ---- the end of a rank ---- */

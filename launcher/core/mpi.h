@@ -7,6 +7,7 @@
 #ifndef MUSTER_LAUNCHER_CORE_MPI_H
 #define MUSTER_LAUNCHER_CORE_MPI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,10 @@ enum mpi_mode mpi_mode_of_library(struct str soname);
  * of this machine's kind); *library is the one that decided, within image. MPI_MODE_NONE also
  * for a file that is no such program: a script, an interpreter that loads MPI later. */
 enum mpi_mode mpi_mode_of_program(const void *image, size_t size, struct str *library);
+
+/* Whether the file of an MPI library needs PMIx's: an MPICH that was built for PMIx, as Ubuntu
+ * 24.04's is, does not know PMI-1. */
+bool mpi_library_needs_pmix(const void *image, size_t size);
 
 /* What a rank has told its server. */
 enum mpi_state {

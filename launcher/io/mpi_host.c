@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "launcher/io/mpi_files.h"
+#include "launcher/io/mpi_program.h"
 #include "launcher/io/mpi_service.h"
 #include "launcher/io/pmi_server.h"
 #include "launcher/io/pmix_server.h"
@@ -58,32 +59,11 @@ struct mpi_host *mpi_host_new(const struct options *opt, const struct facts *fac
     return m;
 }
 
-/* ---- whether it is one ---- */
-
-static enum mpi_mode look_at(const char *program)
-{
-    struct str library;
-    struct stat st;
-    enum mpi_mode mode = MPI_MODE_NONE;
-    int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return mode;
-    void *image = MAP_FAILED;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-        image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (image == MAP_FAILED)
-        return mode;
-    mode = mpi_mode_of_program(image, (size_t)st.st_size, &library);
-    munmap(image, (size_t)st.st_size);
-    return mode;
-}
-
 enum mpi_mode mpi_host_choose(struct mpi_host *m, const char *program)
 {
     enum mpi_mode mode = m->opt->mpi;
     if (mode == MPI_MODE_AUTO)
-        mode = look_at(program);
+        mode = mpi_program_mode(program, m->facts);
     m->type = services[mode];
     return mode;
 }

@@ -15,13 +15,12 @@ setup_file() {
   export OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1 UCX_TLS=self,sm UCX_LOG_LEVEL=error
 }
 
-# Sets HELLO to the example, built with that MPI. The MPICH of Ubuntu 24.04 knows PMIx alone, which its name does not say (its own
-# mpiexec starts N worlds of one with it): it is told apart here as its user has to, by --mpi.
+# Sets HELLO to the example, built with that MPI, and PROTOCOL. The MPICH of Ubuntu 24.04 knows PMIx alone.
 with() { # openmpi|mpich
-  HELLO=$BATS_FILE_TMPDIR/hello.$1
+  HELLO=$BATS_FILE_TMPDIR/hello.$1 PROTOCOL=pmi
   [[ -x $HELLO ]] || skip "mpicc.$1 is not installed"
-  if [[ $1 == mpich && $(ldd "$HELLO") == *libpmix* ]]; then export MUSTER_MPI=pmix; fi
-  if [[ $1 == openmpi || ${MUSTER_MPI-} == pmix ]]; then
+  if [[ $1 == openmpi || $(ldd "$HELLO") == *libpmix* ]]; then
+    PROTOCOL=pmix
     run "$MUSTER" -n 1 --mpi=pmix true
     [[ $status -eq 2 ]] && skip "this muster has no PMIx: $output"
     expect_status 0
@@ -57,7 +56,7 @@ world() { # flavour
 failures() { # flavour
   begin_mpi
   with "$1"
-  [[ $1 != mpich || -z ${MUSTER_MPI-} ]] || skip "with this MPICH over PMIx MPI_Abort returns to the program"
+  [[ $1 != mpich || $PROTOCOL != pmix ]] || skip "with this MPICH over PMIx MPI_Abort returns to the program"
   run_muster -n 3 "$HELLO" abort
   expect_status 7
   expect_in "$stderr" "rank 1 failed first: exit 7"
@@ -143,6 +142,32 @@ W
   run_muster -n 1 sh -c 'env | grep -c "^PMI_\|^PMIX_\|^OMPI_MCA_ess"'
   [[ $output == 0 ]]
   nothing_in_tmp
+}
+
+@test "an MPICH that needs PMIx's library is given PMIx" {
+  local needs
+  begin_mpi
+  run "$MUSTER" -n 1 --mpi=pmix true
+  [[ $status -eq 2 ]] && skip "this muster has no PMIx: $output"
+  mkdir lib
+  echo 'int nothing;' >empty.c
+  cat >main.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    return printf("%s%s\n", getenv("PMI_FD") ? "pmi" : "", getenv("PMIX_NAMESPACE") ? "pmix" : "") < 0;
+}
+C
+  cc -shared -fPIC -Wl,-soname,libpmix.so.99 -o lib/libpmix.so.99 empty.c
+  for needs in "" lib/libpmix.so.99; do
+    # shellcheck disable=SC2086
+    cc -shared -fPIC -Wl,-soname,libmpich.so.12 -Wl,--no-as-needed -o lib/libmpich.so.12 empty.c $needs
+    cc -o prog main.c -Wl,--no-as-needed lib/libmpich.so.12 -Wl,-rpath-link,lib
+    LD_LIBRARY_PATH=$PWD/lib run_muster -n 1 ./prog
+    expect_status 0
+    [[ $output == "${needs:+pmix}" || ( -z $needs && $output == pmi ) ]]
+  done
 }
 
 @test "a bad --mpi is refused, and so is PMIx without its library" {

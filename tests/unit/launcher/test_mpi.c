@@ -78,6 +78,10 @@ static void programs(void **state)
     assert_true(str_eq(library, "libmpi.so.40"));
     make_program(&p, "libmpich.so.12");
     assert_int_equal(mpi_mode_of_program(&p, sizeof p, &library), MPI_MODE_PMI);
+    assert_false(mpi_library_needs_pmix(&p, sizeof p));
+    make_program(&p, "libpmix.so.2");
+    assert_true(mpi_library_needs_pmix(&p, sizeof p));
+    assert_false(mpi_library_needs_pmix(&p, sizeof p / 2));
     make_program(&p, "libm.so.6");
     assert_int_equal(mpi_mode_of_program(&p, sizeof p, &library), MPI_MODE_NONE);
     assert_int_equal(mpi_mode_of_program("#!/bin/sh\n", 10, &library), MPI_MODE_NONE);
@@ -94,6 +98,7 @@ static void broken_programs(void **state)
     for (size_t n = 0; n < sizeof p; n++) {
         unsigned char *copy = mem_dup(&p, n ? n : 1);
         mpi_mode_of_program(copy, n, &library);
+        mpi_library_needs_pmix(copy, n);
         free(copy);
     }
     unsigned char *copy = mem_dup(&p, sizeof p);
@@ -102,6 +107,7 @@ static void broken_programs(void **state)
             unsigned char was = copy[i];
             copy[i] = (unsigned char)value;
             mpi_mode_of_program(copy, sizeof p, &library);
+            mpi_library_needs_pmix(copy, sizeof p);
             copy[i] = was;
         }
     free(copy);
