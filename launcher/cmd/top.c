@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "launcher/cmd/cmd.h"
 #include "launcher/cmd/job_pick.h"
+#include "launcher/core/facts.h"
 #include "launcher/core/top_view.h"
 #include "launcher/io/control_client.h"
 #include "launcher/io/screen.h"
@@ -19,6 +20,7 @@ struct top {
     char *path;
     struct control_status before, now;
     bool has_two; /* looks: rates can be told */
+    bool has_colour;
 };
 
 static int look_again(struct top *t, struct err *e)
@@ -38,6 +40,7 @@ static void render(const struct top *t, bool is_json, unsigned width, unsigned h
 {
     struct top_view view;
     top_view_init(&view, &t->before, &t->now);
+    view.has_colour = t->has_colour;
     if (is_json)
         top_view_json(&view, out);
     else
@@ -90,8 +93,10 @@ static int show_live(struct top *t, struct err *e)
 static int show(struct top *t, const struct jobs_options *opt)
 {
     struct err e;
+    const struct facts facts = {.environment = (const char *const *)environ};
     bool is_live =
         !opt->is_once && !opt->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    t->has_colour = is_live && facts_allow_colour(&facts);
     int rc = is_live ? show_live(t, &e) : show_once(t, opt->is_json, &e);
     if (rc < 0 && is_live && e.code == ERR_UNAVAILABLE) {
         printf("the job has ended\n");

@@ -210,21 +210,27 @@ static void measure(const struct top_view *v, unsigned width, size_t widths[TOP_
     buf_fini(&cell);
 }
 
+/* How a line stands out, where there is colour. Red is readable on black and on white. */
+static const char plain[] = "", heading[] = "\033[1m", warning[] = "\033[1;31m";
+
 /* One line, cut to the width, without blanks at its end. */
-static void add_line(const char *text, size_t n, unsigned width, struct buf *out)
+static void add_line(const struct top_view *v, const char *style, const char *text, size_t n,
+                     unsigned width, struct buf *out)
 {
+    bool is_styled = v->has_colour && *style && n;
     if (width && n > width)
         for (n = width; n && ((unsigned char)text[n] & 0xc0) == 0x80;)
             n--; /* not within a character */
     while (n && text[n - 1] == ' ')
         n--;
+    buf_adds(out, is_styled ? style : "");
     buf_add(out, text, n);
-    buf_addc(out, '\n');
+    buf_adds(out, is_styled ? "\033[0m\n" : "\n");
 }
 
 /* A rank, or the names of the columns (row NULL). */
-static void add_row(const struct top_row *row, size_t i, const size_t widths[TOP_COLUMN_COUNT],
-                    unsigned width, struct buf *out)
+static void add_row(const struct top_view *v, const struct top_row *row, size_t i,
+                    const size_t widths[TOP_COLUMN_COUNT], unsigned width, struct buf *out)
 {
     struct buf line, cell;
     buf_init(&line, 0);
@@ -240,7 +246,8 @@ static void add_row(const struct top_row *row, size_t i, const size_t widths[TOP
         buf_addf(&line, columns[c].is_right ? "%*s  " : "%-*s  ", (int)widths[c],
                  buf_str(&cell));
     }
-    add_line(buf_str(&line), line.len, width, out);
+    const char *style = !row ? heading : row->is_odd ? warning : plain;
+    add_line(v, style, buf_str(&line), line.len, width, out);
     buf_fini(&line);
     buf_fini(&cell);
 }
@@ -255,10 +262,10 @@ static void add_title(const struct top_view *v, unsigned width, struct buf *out)
              s->generation == 1 ? "" : "s");
     uptime_format(s->uptime_ms, &line);
     buf_addf(&line, "  pid %u", (unsigned)s->pid);
-    add_line(buf_str(&line), line.len, width, out);
-    add_line(buf_str(&v->odd), v->odd.len, width, out);
+    add_line(v, plain, buf_str(&line), line.len, width, out);
+    add_line(v, warning, buf_str(&v->odd), v->odd.len, width, out);
     if (v->note.len)
-        add_line(buf_str(&v->note), v->note.len, width, out);
+        add_line(v, plain, buf_str(&v->note), v->note.len, width, out);
     buf_fini(&line);
 }
 
@@ -271,13 +278,13 @@ void top_view_format(const struct top_view *v, unsigned width, unsigned height, 
     char more[64];
     measure(v, width, widths);
     add_title(v, width, out);
-    add_row(NULL, 0, widths, width, out);
+    add_row(v, NULL, 0, widths, width, out);
     if (height && n > room)
         n = room - 1;
     for (size_t i = 0; i < n; i++)
-        add_row(&v->rows[i], i, widths, width, out);
+        add_row(v, &v->rows[i], i, widths, width, out);
     if (n < v->nrows) {
         snprintf(more, sizeof more, "and %zu more ranks", v->nrows - n);
-        add_line(more, strlen(more), width, out);
+        add_line(v, plain, more, strlen(more), width, out);
     }
 }

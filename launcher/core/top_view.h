@@ -25,6 +25,7 @@ struct top_view {
     const struct control_status *status; /* of the later look */
     struct top_row *rows;                /* by rank */
     size_t nrows;
+    bool has_colour; /* for top_view_format: false by top_view_init */
     struct buf odd;  /* how the odd rank differs; empty if none does, or none can be told */
     struct buf note; /* what is not shown, and why; empty = nothing */
 };
@@ -37,7 +38,7 @@ void top_view_fini(struct top_view *v);
 
 /* Appends at most height lines (0 = any number) of at most width columns: two about the job,
  * one of names, one a rank. Columns that find no room are left out, the least important first.
- */
+ * With colour the names are bold, and what differs stands out. */
 void top_view_format(const struct top_view *v, unsigned width, unsigned height,
                      struct buf *out);
 

@@ -58,6 +58,9 @@ keys() {
 shows() { # words
   tmux -L "$SCREENS" capture-pane -p | grep -qF -- "$1"
 }
+are_bold() { # words
+  tmux -L "$SCREENS" capture-pane -e -p | grep -qF -- $'\e[1m'"$1"
+}
 # No line is left of what was wider or higher before.
 lines_are() { # number
   [[ $(tmux -L "$SCREENS" capture-pane -p | grep -c .) == "$1" ]]
@@ -155,6 +158,7 @@ W
   screen 80 24
   eventually 20 shows "STEP/S"
   eventually 20 lines_are 6
+  eventually 20 are_bold RANK
   tmux -L "$SCREENS" resize-window -x 120 -y 40
   eventually 20 shows "UUID"
   eventually 20 lines_are 6

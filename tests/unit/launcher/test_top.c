@@ -253,6 +253,37 @@ static void restarts(void **state)
     top_view_fini(&v);
 }
 
+/* The same lines, whose ends are cut without what makes them bold. */
+static void colour(void **state)
+{
+    (void)state;
+    struct looks l;
+    struct top_view v;
+    struct buf text;
+    init(&l);
+    l.ranks[0][2].step = known(7);
+    l.ranks[1][2].step = known(9);
+    buf_init(&text, 0);
+    top_view_init(&v, &l.before, &l.now);
+    assert_true(v.rows[2].is_odd);
+    top_view_format(&v, 20, 0, &text);
+    assert_null(strchr(buf_str(&text), '\033'));
+    buf_reset(&text);
+    v.has_colour = true;
+    top_view_format(&v, 20, 0, &text);
+    assert_non_null(strstr(buf_str(&text), "\033[1mRANK  STATE"));
+    assert_non_null(strstr(buf_str(&text), "\033[1;31m  *2  running"));
+    assert_non_null(strstr(buf_str(&text), "\n   1  running"));
+    for (const char *line = buf_str(&text), *end; (end = strchr(line, '\n')); line = end + 1) {
+        size_t n = (size_t)(end - line);
+        if (*line == '\033') /* both ways of it, and what they end with */
+            n -= (line[3] == ';' ? 7u : 4u) + 4u;
+        assert_in_range(n, 1, 20);
+    }
+    buf_fini(&text);
+    top_view_fini(&v);
+}
+
 static void put_on_node(struct looks *l, unsigned i, uint32_t node, const char *host)
 {
     for (unsigned k = 0; k < 2; k++) {
@@ -334,6 +365,7 @@ int main(void)
         cmocka_unit_test(columns_and_lines),
         cmocka_unit_test(traffic),
         cmocka_unit_test(restarts),
+        cmocka_unit_test(colour),
         cmocka_unit_test(other_nodes),
         cmocka_unit_test(a_node_that_does_not_answer),
     };
