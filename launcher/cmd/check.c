@@ -321,7 +321,7 @@ int cmd_check(char *const *args)
     buf_init(&c.json, 0);
     buf_init(&c.end, 0);
     if (check_files_check(&c.opt, &e) < 0
-        || facts_gather(node_plan_needs_gpus(&c.opt.launch), &c.facts, &e) < 0) {
+        || facts_gather(facts_gpus_for(&c.opt.launch), &c.facts, &e) < 0) {
         status = cmd_fail(&e);
     } else {
         c.result.has_colour = c.facts.is_stdout_tty && facts_allow_colour(&c.facts);

@@ -28,7 +28,7 @@ static int look(const struct options *opt, struct facts *facts, struct gpus_view
 {
     enum probe_source found;
     *why = (struct err){0};
-    if (facts_gather_gpus(facts, &found, why, e) < 0)
+    if (facts_gather_gpus(facts, true, &found, why, e) < 0)
         return -1;
     const struct gpus_source source = {
         .name = probe_source_name(found),
@@ -74,7 +74,7 @@ static int gpus_here(const struct options *opt, struct err *e)
     struct err why;
     struct facts facts;
     struct gpus_view view;
-    if (facts_gather(false, &facts, e) < 0 || look(opt, &facts, &view, &why, e) < 0)
+    if (facts_gather(FACTS_NO_GPUS, &facts, e) < 0 || look(opt, &facts, &view, &why, e) < 0)
         return cmd_fail(e);
     int status = print(&view);
     gpus_view_fini(&view);

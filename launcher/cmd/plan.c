@@ -132,7 +132,7 @@ int cmd_plan(char *const *args)
     if (engines_find(&opt, &found, &e) < 0)
         return cmd_fail(&e);
     bool has_hosts = is_of_hosts(found.launch);
-    if (facts_gather(!has_hosts && node_plan_needs_gpus(&opt), &facts, &e) < 0)
+    if (facts_gather(has_hosts ? FACTS_NO_GPUS : facts_gpus_for(&opt), &facts, &e) < 0)
         return cmd_fail(&e);
     facts_gather_topology(opt.cpu_bind, &facts);
     int status =

@@ -189,7 +189,7 @@ static int run_named(struct options *opt, char *const *args, struct outcome *out
     struct engine_found found;
     struct facts facts;
     if (engines_find(opt, &found, e) < 0 || (opt->is_preflight && judge_first(opt, e) < 0)
-        || facts_gather(node_plan_needs_gpus(opt), &facts, e) < 0)
+        || facts_gather(facts_gpus_for(opt), &facts, e) < 0)
         return -1;
     facts_gather_topology(opt->cpu_bind, &facts);
     int rc = run_where(opt, &found, &facts, args, out, e);

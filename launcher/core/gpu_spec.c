@@ -296,6 +296,14 @@ bool gpu_spec_is_none(const struct gpu_spec *spec)
     return false;
 }
 
+bool gpu_spec_has_auto(const struct gpu_spec *spec)
+{
+    for (int i = 0; i < spec->nitems; i++)
+        if (spec->items[i].kind == GPU_ITEM_AUTO)
+            return true;
+    return false;
+}
+
 bool gpu_spec_has_physical(const struct gpu_spec *spec)
 {
     for (int i = 0; spec && i < spec->nitems; i++) {

@@ -58,6 +58,9 @@ void gpu_spec_fini(struct gpu_spec *spec);
 bool gpu_spec_is_all(const struct gpu_spec *spec);
 bool gpu_spec_is_none(const struct gpu_spec *spec);
 
+/* Whether it is muster that chooses, by what the GPUs are doing. */
+bool gpu_spec_has_auto(const struct gpu_spec *spec);
+
 /* Whether an item that adds GPUs names them physically, not by their place in the visible
  * list. */
 bool gpu_spec_has_physical(const struct gpu_spec *spec);

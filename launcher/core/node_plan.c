@@ -80,6 +80,17 @@ bool node_plan_needs_gpus(const struct options *opt)
     return !(opt->binding == BINDING_NONE && (opt->nproc || opt->nproc_source == NPROC_CPUS));
 }
 
+bool node_plan_needs_load(const struct options *opt)
+{
+    struct gpu_spec spec;
+    struct err e; /* what is wrong with it is said when it is used */
+    if (!opt->gpus || gpu_spec_parse(opt->gpus, &spec, &e) < 0)
+        return false;
+    bool needs = gpu_spec_has_auto(&spec);
+    gpu_spec_fini(&spec);
+    return needs;
+}
+
 /* Nobody has asked for GPUs, and there are none. */
 static bool is_without_gpus(const struct facts *facts, enum gpu_error why)
 {

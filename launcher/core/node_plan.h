@@ -45,6 +45,9 @@ struct node_plan {
  * binding leaves all to the environment and the number of workers is given. */
 bool node_plan_needs_gpus(const struct options *opt);
 
+/* Whether it also depends on how busy they are: only where muster is to choose (`auto`). */
+bool node_plan_needs_load(const struct options *opt);
+
 /* What CUDA reads of the environment. */
 struct ambient node_plan_ambient(const struct facts *facts);
 

@@ -70,7 +70,8 @@ int agent_setup(struct agent_setup *s, enum option_command command,
     if (*setup->slots)
         s->options.slots = s->slots = mem_strdup(setup->slots);
     log_set_level(s->options.is_verbose ? LOG_DEBUG : LOG_INFO);
-    if (facts_gather(command == OPTIONS_RUN && node_plan_needs_gpus(&s->options), &s->facts, e)
+    if (facts_gather(command == OPTIONS_RUN ? facts_gpus_for(&s->options) : FACTS_NO_GPUS,
+                     &s->facts, e)
         < 0)
         return -1;
     s->has_facts = true;

@@ -26,9 +26,9 @@ int doctor_look_here(const struct options *opt, bool is_worker_asked, struct hos
     enum probe_source source;
     const char *root = getenv("MUSTER_TEST_ROOT");
     *out = (struct host_evidence){0};
-    if (facts_gather(false, &facts, e) < 0)
+    if (facts_gather(FACTS_NO_GPUS, &facts, e) < 0)
         return -1;
-    int rc = facts_gather_gpus(&facts, &source, &why, e);
+    int rc = facts_gather_gpus(&facts, false, &source, &why, e);
     const struct evidence_request request = {.opt = opt,
                                              .facts = &facts,
                                              .source = source,

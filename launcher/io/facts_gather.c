@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/core/node_plan.h"
 #include "launcher/io/descriptors.h"
 #include "launcher/io/probe_order.h"
 #include "launcher/io/terminal.h"
@@ -67,12 +68,12 @@ static const char *host_name(void)
     return mem_strdup(name);
 }
 
-int facts_gather_gpus(struct facts *facts, enum probe_source *found, struct err *why,
-                      struct err *e)
+int facts_gather_gpus(struct facts *facts, bool with_load, enum probe_source *found,
+                      struct err *why, struct err *e)
 {
     struct inventory *inventory = mem_alloc(1, sizeof *inventory);
     struct err order;
-    if (probe_devices(found, inventory, why, e) < 0) {
+    if (probe_devices(with_load, found, inventory, why, e) < 0) {
         free(inventory);
         return -1;
     }
@@ -86,7 +87,14 @@ int facts_gather_gpus(struct facts *facts, enum probe_source *found, struct err 
     return 0;
 }
 
-int facts_gather(bool needs_gpus, struct facts *out, struct err *e)
+enum facts_gpus facts_gpus_for(const struct options *opt)
+{
+    if (!node_plan_needs_gpus(opt))
+        return FACTS_NO_GPUS;
+    return node_plan_needs_load(opt) ? FACTS_GPUS_LOAD : FACTS_GPUS;
+}
+
+int facts_gather(enum facts_gpus gpus, struct facts *out, struct err *e)
 {
     *out = (struct facts){
         .environment = (const char *const *)environ,
@@ -98,9 +106,9 @@ int facts_gather(bool needs_gpus, struct facts *out, struct err *e)
     gather_cpus(out);
     enum probe_source found;
     struct err why;
-    if (needs_gpus && facts_gather_gpus(out, &found, &why, e) < 0)
+    if (gpus && facts_gather_gpus(out, gpus == FACTS_GPUS_LOAD, &found, &why, e) < 0)
         return -1;
-    if (needs_gpus && found == PROBE_NO_INVENTORY)
+    if (gpus && found == PROBE_NO_INVENTORY)
         log_warn("facts", "no GPU inventory: %s", why.text);
     const char *python = facts_getenv(out, "PYTHON");
     out->python = python && *python ? python : "python3";

@@ -31,8 +31,8 @@ const char *probe_source_name(enum probe_source source)
     return NULL;
 }
 
-int probe_devices(enum probe_source *source, struct inventory *out, struct err *why,
-                  struct err *e)
+int probe_devices(bool with_load, enum probe_source *source, struct inventory *out,
+                  struct err *why, struct err *e)
 {
     const char *fake = getenv("MUSTER_FAKE_GPUS"), *path = getenv("MUSTER_NVML_PATH");
     struct err proc;
@@ -46,7 +46,7 @@ int probe_devices(enum probe_source *source, struct inventory *out, struct err *
         *source = PROBE_NO_GPU;
         return 0;
     }
-    if (probe_nvml(path && path[0] ? path : NULL, out, why) == 0)
+    if (probe_nvml(path && path[0] ? path : NULL, with_load, out, why) == 0)
         *source = PROBE_NVML;
     else if (probe_proc("/proc", out, &proc) == 0)
         *source = PROBE_PROC;

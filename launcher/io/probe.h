@@ -20,10 +20,10 @@ enum probe_source {
 /* "NVML", "/proc/driver/nvidia", "MUSTER_FAKE_GPUS"; NULL where there is nothing to tell. */
 const char *probe_source_name(enum probe_source source);
 
-/* Fills out (inventory_fini) and says where it came from. PROBE_NO_INVENTORY: out is empty, the
- * caller passes no inventory on, and why has the reason. A MUSTER_FAKE_GPUS that cannot be read
- * is an error: -1 and e. */
-int probe_devices(enum probe_source *source, struct inventory *out, struct err *why,
-                  struct err *e);
+/* Fills out (inventory_fini) and says where it came from. with_load: see probe_nvml.
+ * PROBE_NO_INVENTORY: out is empty, the caller passes no inventory on, and why has the reason.
+ * A MUSTER_FAKE_GPUS that cannot be read is an error: -1 and e. */
+int probe_devices(bool with_load, enum probe_source *source, struct inventory *out,
+                  struct err *why, struct err *e);
 
 #endif

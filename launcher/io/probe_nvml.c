@@ -72,7 +72,6 @@ static void read_processes(const struct nvml *n, struct nvml_handle *h, struct d
 
 static void read_state(const struct nvml *n, struct nvml_handle *h, struct device *d)
 {
-    struct nvml_utilization util;
     int mode = NVML_MODE_DEFAULT;
     if (n->mode && is_lost(n->mode(h, &mode)))
         d->lost = true;
@@ -81,9 +80,14 @@ static void read_state(const struct nvml *n, struct nvml_handle *h, struct devic
     else if (mode == NVML_MODE_EXCLUSIVE_PROCESS)
         d->mode = COMPUTE_EXCLUSIVE_PROCESS;
     read_memory(n, h, &d->mem_total, &d->mem_free);
+    read_processes(n, h, d);
+}
+
+static void read_load(const struct nvml *n, struct nvml_handle *h, struct device *d)
+{
+    struct nvml_utilization util;
     if (n->utilization && n->utilization(h, &util) == NVML_OK)
         d->util = (int)util.gpu;
-    read_processes(n, h, d);
 }
 
 static void read_instance(const struct nvml *n, struct nvml_handle *h, int slot, struct mig *m)
@@ -118,7 +122,7 @@ static void read_mig(const struct nvml *n, struct nvml_handle *h, struct device 
 /* ---- all of them ---- */
 
 /* False if this one is not to be listed. */
-static bool read_device(const struct nvml *n, uint32_t index, struct device *d)
+static bool read_device(const struct nvml *n, uint32_t index, bool with_load, struct device *d)
 {
     struct nvml_handle *h;
     *d =
@@ -127,6 +131,8 @@ static bool read_device(const struct nvml *n, uint32_t index, struct device *d)
     if (rc == NVML_OK) {
         read_identity(n, h, d);
         read_state(n, h, d);
+        if (with_load)
+            read_load(n, h, d);
         read_mig(n, h, d);
         return true;
     }
@@ -135,7 +141,7 @@ static bool read_device(const struct nvml *n, uint32_t index, struct device *d)
     return d->lost;
 }
 
-static int enumerate(const struct nvml *n, struct inventory *out, struct err *e)
+static int enumerate(const struct nvml *n, bool with_load, struct inventory *out, struct err *e)
 {
     uint32_t count = 0;
     int rc = n->count(&count);
@@ -145,18 +151,18 @@ static int enumerate(const struct nvml *n, struct inventory *out, struct err *e)
         return err_set(e, ERR_UNAVAILABLE, "NVML: it counts %u GPUs", (unsigned)count);
     *out = (struct inventory){.devices = mem_alloc(count, sizeof *out->devices)};
     for (uint32_t i = 0; i < count; i++)
-        if (read_device(n, i, &out->devices[out->ndevices]))
+        if (read_device(n, i, with_load, &out->devices[out->ndevices]))
             out->ndevices++;
     return 0;
 }
 
-int probe_nvml(const char *path, struct inventory *out, struct err *e)
+int probe_nvml(const char *path, bool with_load, struct inventory *out, struct err *e)
 {
     struct nvml n;
     int rc;
     if (nvml_open(path, &n, &rc, e) != 0)
         return -1;
-    rc = enumerate(&n, out, e);
+    rc = enumerate(&n, with_load, out, e);
     nvml_close(&n);
     return rc;
 }

@@ -10,10 +10,11 @@
 #include "base/err.h"
 #include "launcher/core/device.h"
 
-/* Reads the inventory. path: the library, NULL = libnvidia-ml.so.1. A GPU that NVML counts but
- * calls lost is listed with lost set and what is known of it; one that may not be opened here
- * (its device node is hidden) is left out, as CUDA leaves it out. Failure is ERR_UNAVAILABLE,
- * with NVML's number and what it means; nothing to release then. */
-int probe_nvml(const char *path, struct inventory *out, struct err *e);
+/* Reads the inventory. path: the library, NULL = libnvidia-ml.so.1. with_load: also how busy
+ * each GPU is, which takes 4 ms a GPU (H200, driver 580), else util is -1. A GPU that NVML
+ * counts but calls lost is listed with lost set and what is known of it; one that may not be
+ * opened here (its device node is hidden) is left out, as CUDA leaves it out. Failure is
+ * ERR_UNAVAILABLE, with NVML's number and what it means; nothing to release then. */
+int probe_nvml(const char *path, bool with_load, struct inventory *out, struct err *e);
 
 #endif

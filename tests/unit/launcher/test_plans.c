@@ -56,6 +56,22 @@ static void the_world_has_a_limit(void **state)
 
 /* ---- node_plan ---- */
 
+static void what_a_plan_needs_to_know(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpus;
+        bool needs_gpus, needs_load;
+    } rows[] = {{NULL, true, false},       {"all", true, false},   {"0,2", true, false},
+                {"none", false, false},    {"n:2", true, false},   {"auto", true, true},
+                {"auto:2,^1", true, true}, {"auto:x", true, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct options opt = {.gpus = rows[i].gpus};
+        assert_int_equal(node_plan_needs_gpus(&opt), rows[i].needs_gpus);
+        assert_int_equal(node_plan_needs_load(&opt), rows[i].needs_load);
+    }
+}
+
 static struct node_plan *node_plan_of(char *const *program, bool is_module,
                                       const struct facts *facts, uint32_t n)
 {
@@ -451,6 +467,7 @@ int main(void)
         cmocka_unit_test(ranks_are_contiguous_by_node),
         cmocka_unit_test(a_node_without_workers_is_named),
         cmocka_unit_test(the_world_has_a_limit),
+        cmocka_unit_test(what_a_plan_needs_to_know),
         cmocka_unit_test(python_programs_get_their_interpreter),
         cmocka_unit_test(a_plan_owns_its_text),
         cmocka_unit_test(workers_are_counted_by_gpus),

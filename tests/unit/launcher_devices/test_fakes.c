@@ -33,7 +33,7 @@ static int use(const char *node, const char *fault, struct inventory *inv, struc
     set("FAKE_GPU_FILE", TESTS_DIR "/vectors/devices/inventories.json");
     set("FAKE_GPU_NODE", node);
     set("FAKE_NVML_FAULT", fault);
-    return probe_nvml(FAKE_NVML, inv, e);
+    return probe_nvml(FAKE_NVML, true, inv, e);
 }
 
 static void assert_same_device(const struct device *a, const struct device *b)
@@ -61,6 +61,21 @@ static void assert_same_device(const struct device *a, const struct device *b)
         assert_int_equal(a->mig[i].ci, b->mig[i].ci);
         assert_true(a->mig[i].mem_total == b->mig[i].mem_total);
     }
+}
+
+/* Nobody waits for what is not needed. */
+static void the_load_is_asked_for_where_it_is_wanted(void **state)
+{
+    (void)state;
+    struct inventory got;
+    struct err e;
+    assert_int_equal(use("NBUSY", NULL, &got, &e), 0);
+    assert_true(got.ndevices > 0 && got.devices[0].util >= 0);
+    inventory_fini(&got);
+    assert_int_equal(probe_nvml(FAKE_NVML, false, &got, &e), 0);
+    for (int i = 0; i < got.ndevices; i++)
+        assert_true(got.devices[i].util == -1 && got.devices[i].mem_total > 0);
+    inventory_fini(&got);
 }
 
 static void nvml_tells_every_inventory(void **state)
@@ -93,8 +108,8 @@ static void a_failed_start_says_why(void **state)
     assert_int_equal(use("N4", "nvmlDeviceGetCount_v2=999", &inv, &e), -1);
     assert_non_null(strstr(e.text, "nvmlDeviceGetCount_v2"));
     assert_int_equal(use("nowhere", NULL, &inv, &e), -1);
-    assert_int_equal(probe_nvml("/nonexistent/libnvidia-ml.so.1", &inv, &e), -1);
-    assert_int_equal(probe_nvml("libm.so.6", &inv, &e), -1); /* a library, another one */
+    assert_int_equal(probe_nvml("/nonexistent/libnvidia-ml.so.1", true, &inv, &e), -1);
+    assert_int_equal(probe_nvml("libm.so.6", true, &inv, &e), -1); /* a library, another one */
     assert_non_null(strstr(e.text, "nvmlErrorString"));
 }
 
@@ -188,21 +203,21 @@ static void sources_are_tried_in_order(void **state)
     set("FAKE_GPU_NODE", "N8");
     set("FAKE_NVML_FAULT", NULL);
     set("MUSTER_NVML_PATH", FAKE_NVML);
-    assert_int_equal(probe_devices(&source, &inv, &why, &e), 0);
+    assert_int_equal(probe_devices(true, &source, &inv, &why, &e), 0);
     assert_int_equal(source, PROBE_NVML);
     assert_int_equal(inv.ndevices, 8);
     inventory_fini(&inv);
     set("MUSTER_FAKE_GPUS", TESTS_DIR "/vectors/devices/inventories.json:NMIG");
-    assert_int_equal(probe_devices(&source, &inv, &why, &e), 0);
+    assert_int_equal(probe_devices(true, &source, &inv, &why, &e), 0);
     assert_int_equal(source, PROBE_FAKE);
     assert_int_equal(inv.ndevices, 2);
     inventory_fini(&inv);
     set("MUSTER_FAKE_GPUS", TESTS_DIR "/vectors/devices/inventories.json");
-    assert_int_equal(probe_devices(&source, &inv, &why, &e), 0);
+    assert_int_equal(probe_devices(true, &source, &inv, &why, &e), 0);
     assert_int_equal(inv.ndevices, 4);
     inventory_fini(&inv);
     set("MUSTER_FAKE_GPUS", "/nonexistent.json:N4");
-    assert_int_equal(probe_devices(&source, &inv, &why, &e), -1);
+    assert_int_equal(probe_devices(true, &source, &inv, &why, &e), -1);
     set("MUSTER_FAKE_GPUS", NULL);
     set("MUSTER_NVML_PATH", NULL);
 }
@@ -350,6 +365,7 @@ static void contexts_are_logged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_load_is_asked_for_where_it_is_wanted),
         cmocka_unit_test(nvml_tells_every_inventory),
         cmocka_unit_test(a_failed_start_says_why),
         cmocka_unit_test(one_bad_gpu_does_not_end_the_list),

@@ -44,7 +44,7 @@ static struct expectation expected(struct expect_facts *facts)
     struct inventory inv;
     struct err e;
     struct buf why;
-    assert_int_equal(probe_nvml(FAKE_NVML, &inv, &e), 0);
+    assert_int_equal(probe_nvml(FAKE_NVML, true, &inv, &e), 0);
     assert_int_equal(probe_links(FAKE_NVML, cpuinfo, &inv, facts, &e), 0);
     buf_init(&why, 0);
     struct expectation found = expect_node(facts, &why);
