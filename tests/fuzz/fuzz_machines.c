@@ -63,8 +63,8 @@ static const struct err lost = {ERR_NODE_LOST, 0, "gone"};
 static const char *const fences[FENCES] = {"f", "g"};
 enum { SAMPLES = 3 };
 static const char *const samples[SAMPLES] = {
-    "rank,0,1,GPU-1,7,30,100;sample,0,-,110,50,4096,120,100,75000,1,2,30,0,-,-,-,-,-;"
-    "why,NVML: none;",
+    ("rank,0,1,GPU-1,7,30,100;sample,0,-,110,50,4096,120,100,75000,1,2,30,0,-,-,-,-,-;"
+     "why,NVML: none;"),
     "sample,2,-,110,50,4096,-,-,-,-,-,-,-,-,-,-,-,-;rank,999,-,-,-,-,100;", "no sample"};
 static const struct err failed = {ERR_SYSTEM, 5, "cannot"};
 
