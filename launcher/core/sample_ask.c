@@ -28,6 +28,8 @@ int sample_ask_next(struct str *rest, struct sample_subject *subject)
     if (!str_split(rest, ';', &item) || !rest->p || !take_number(&item, &subject->local_rank)
         || !take_number(&item, &subject->pid) || !item.n)
         return -1;
-    subject->uuid = str_eq(item, "-") ? (struct str){0} : item;
+    subject->uuid = item;
+    if (str_eq(item, "-"))
+        subject->uuid = (struct str){NULL, 0};
     return 1;
 }
