@@ -212,15 +212,15 @@ static void nobody_looks(void **state)
 /* ---- the job ---- */
 
 static char *const program[] = {(char *)(uintptr_t) "train.py", NULL};
+static const struct options opt = {.grace_ms = 25000,
+                                   .prefix = "auto",
+                                   .job_id = "demo",
+                                   .max_restarts = 2,
+                                   .program = program};
 
 static void a_look_is_waited_for(void **state)
 {
     (void)state;
-    const struct options opt = {.grace_ms = 25000,
-                                .prefix = "auto",
-                                .job_id = "demo",
-                                .max_restarts = 2,
-                                .program = program};
     const struct control_facts facts = {0};
     struct control_status s;
     char line[400];
@@ -278,11 +278,6 @@ static void a_look_is_waited_for(void **state)
 static void starts_are_counted_over_generations(void **state)
 {
     (void)state;
-    const struct options opt = {.grace_ms = 25000,
-                                .prefix = "auto",
-                                .job_id = "demo",
-                                .max_restarts = 2,
-                                .program = program};
     const struct control_facts facts = {0};
     struct control_status s;
     struct job *job = job_new(&opt, 1, 0);
