@@ -61,7 +61,10 @@ class Job:
                 streams["stdout"].close()
 
     def wait_up(self):
-        eventually("all workers are up", lambda: all((self.folder / f"up.{r}").exists() for r in range(self.n)))
+        eventually("all workers are up", lambda: all(self.said_up(r).endswith(b"\n") for r in range(self.n)))
+
+    def said_up(self, rank):
+        return read(self.folder / f"up.{rank}")
 
     def go(self):
         (self.folder / "go").touch()
@@ -85,11 +88,8 @@ class Job:
         return [int(p) for path in lists for p in read(path).split()]
 
     def worker(self, rank):
-        for pid in self.children():
-            if f"RANK={rank}".encode() in read(f"/proc/{pid}/environ").split(b"\0") and b"worker.sh" in \
-                    read(f"/proc/{pid}/cmdline"):
-                return pid
-        raise Broken(f"worker {rank} is not there")
+        """As it said itself: a helper of it looks the same until it has its own program."""
+        return int(self.said_up(rank))
 
     def guard(self):
         return next((p for p in self.children() if read(f"/proc/{p}/comm") == b"job-guard\n"), None)

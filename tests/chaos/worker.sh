@@ -1,5 +1,5 @@
 #!/bin/sh
-# A worker of the chaos test: starts helpers, says so, and does what its first word says.
+# A worker of the chaos test: starts helpers, says its process id, and does what its first word says.
 #   wait             until the file `go` is there, then exit 0
 #   fail RANK CODE   the same, but that rank exits with CODE
 #   write LINES      writes that many lines, then exit 0
@@ -8,7 +8,7 @@
 setsid "$NAP" 300 </dev/null >/dev/null 2>&1 &
 env -i setsid "$NAP" 300 </dev/null >/dev/null 2>&1 &
 (setsid sh -c '"$NAP" 300 & :' </dev/null >/dev/null 2>&1 &)
-: >"up.$RANK"
+echo $$ >"up.$RANK"
 case $1 in
 write)
   i=0
