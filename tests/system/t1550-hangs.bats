@@ -159,7 +159,7 @@ W
 
 @test "a look at a running job ends with the job" {
   fake_tool eu-stack <<'W'
-: >"looking.$rank"
+: >"looking.$pid" # of the worker, or of the child that it waits for
 exec sleep 300
 W
   script w <<'W'
