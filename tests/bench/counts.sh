@@ -30,8 +30,8 @@ count() { # NAME [CALLGRIND OPTIONS --] COMMAND...: "NAME COUNT", of the command
   shift
   while [[ $1 != -- ]]; do options+=("$1"); shift; done
   shift
-  # The same environment everywhere: its size is part of the work.
-  env -i PATH=/usr/bin:/bin HOME=/ "$lend" "$preload" valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file=log \
+  # The same environment everywhere, and no other job's files: both are part of the work.
+  env -i PATH=/usr/bin:/bin HOME=/ XDG_RUNTIME_DIR="$scratch" "$lend" "$preload" valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file=log \
     --trace-children=no "${options[@]}" "$@" >out 2>err </dev/null || { cat log err; echo "$*: failed"; exit 1; }
   echo "$name $(sed -n 's/.*Collected : //p' log)"
 }
