@@ -1,8 +1,9 @@
 #include "launcher/core/line.h"
 
-#include <assert.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "launcher/core/newline_mask.h"
 
 void line_init(struct line *l)
 {
@@ -83,33 +84,67 @@ void line_flush(struct line *l, line_emit *emit, void *ctx)
 /* ---- prefixes ----
  *
  * Of short lines a worker may write ten million a second, and a call to search or to copy eight
- * bytes costs more than the bytes: those are searched and copied as words of a fixed size, for
- * which there has to be room behind either end. */
+ * bytes costs more than the bytes. So the ends of all lines of a block are searched for at
+ * once, and what is short is copied in steps of a fixed size, for which there has to be room
+ * behind either end. */
 
-enum { WORD = 8, SHORT = 2 * WORD };
+enum { STEP = 16, CALL_BYTES = 96 };
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest");
+struct prefixing {
+    struct buf *out;
+    struct str prefix;
+    char first_step[STEP]; /* of the prefix */
+    size_t before;         /* bytes of the prefix that belong before the next line */
+};
 
-/* Where the first newline of a word is; WORD if there is none. The lowest byte that a
- * subtraction borrows from is the first that is zero (Hacker's Delight, 6-1). */
-static size_t newline_in_word(const char *p)
+static char *copy(char *to, const char *p, size_t n)
 {
-    static const uint64_t ones = UINT64_MAX / 0xff, tops = UINT64_MAX / 0xff * 0x80;
-    uint64_t v;
-    memcpy(&v, p, WORD);
-    v ^= ones * '\n';
-    uint64_t zero = (v - ones) & ~v & tops;
-    return zero ? (size_t)__builtin_ctzll(zero) / 8 : WORD;
+    if (n > CALL_BYTES)
+        memcpy(to, p, n);
+    else
+        for (size_t i = 0; i < n; i += STEP)
+            memcpy(to + i, p + i, STEP);
+    return to + n;
 }
 
-/* The length of a line of up to SHORT bytes with its newline; 0 if it is longer. p: as many
- * bytes can be read. */
-static size_t short_line(const char *p)
+static char *copy_prefix(struct prefixing *x, char *to)
 {
-    size_t at = newline_in_word(p);
-    if (at == WORD)
-        at += newline_in_word(p + WORD);
-    return at < SHORT ? at + 1 : 0;
+    size_t n = x->before;
+    if (n > STEP)
+        memcpy(to, x->prefix.p, n);
+    else
+        memcpy(to, x->first_step, STEP);
+    x->before = x->prefix.n;
+    return to + n;
+}
+
+/* The lines from p on that end where the mask of the block says; returns what is left. */
+static const char *add_lines(struct prefixing *x, const char *p, const char *block,
+                             uint64_t mask)
+{
+    size_t room = (size_t)(block - p) + NEWLINE_MASK_BYTES * (1 + x->prefix.n) + STEP;
+    char *const start = buf_reserve(x->out, room), *to = start;
+    for (; mask; mask &= mask - 1) {
+        const char *end = block + __builtin_ctzll(mask) + 1;
+        to = copy(copy_prefix(x, to), p, (size_t)(end - p));
+        p = end;
+    }
+    buf_commit(x->out, (size_t)(to - start));
+    return p;
+}
+
+/* All lines but some of the last bytes; where a block has no newline, a call finds the next. */
+static const char *add_by_blocks(struct prefixing *x, const char *p, const char *end)
+{
+    const char *block = p;
+    while (block && (size_t)(end - block) >= NEWLINE_MASK_BYTES + STEP) {
+        const char *rest = block + NEWLINE_MASK_BYTES;
+        uint64_t mask = newline_mask(block);
+        if (mask)
+            p = add_lines(x, p, block, mask);
+        block = mask ? rest : memchr(rest, '\n', (size_t)(end - rest));
+    }
+    return p;
 }
 
 /* One line, or what is left. */
@@ -123,29 +158,17 @@ static size_t any_line(const char *p, size_t n, bool has_cr)
 void line_add_prefixed(struct buf *out, struct str prefix, bool is_begun, const char *p,
                        size_t n)
 {
-    char start[SHORT] = {0};
+    struct prefixing x = {.out = out, .prefix = prefix, .before = is_begun ? 0 : prefix.n};
+    const char *end = p + n;
     bool has_cr = n && memchr(p, '\r', n); /* looked for once: few lines have one */
-    bool can_be_short = !has_cr && prefix.n <= SHORT;
-    size_t last = 0; /* lines are like those before them */
-    if (can_be_short)
-        memcpy(start, prefix.p, prefix.n);
-    while (n) {
-        size_t before = is_begun ? 0 : prefix.n;
-        size_t k = can_be_short && last <= SHORT && n >= SHORT ? short_line(p) : 0;
-        if (k) {
-            char *to = buf_reserve(out, before + SHORT);
-            memcpy(to, start, SHORT);
-            memcpy(to + before, p, SHORT);
-        } else {
-            k = any_line(p, n, has_cr);
-            char *to = buf_reserve(out, before + k);
-            memcpy(to, prefix.p, before);
-            memcpy(to + before, p, k);
-        }
-        buf_commit(out, before + k);
-        is_begun = false;
-        last = k;
+    memcpy(x.first_step, prefix.p, prefix.n < STEP ? prefix.n : STEP);
+    if (!has_cr)
+        p = add_by_blocks(&x, p, end);
+    while (p < end) {
+        size_t k = any_line(p, (size_t)(end - p), has_cr);
+        buf_add(out, prefix.p, x.before);
+        buf_add(out, p, k);
+        x.before = prefix.n;
         p += k;
-        n -= k;
     }
 }

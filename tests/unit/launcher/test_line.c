@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "launcher/core/line.h"
+#include "launcher/core/newline_mask.h"
 
 struct pieces {
     struct buf all;   /* the bytes */
@@ -183,7 +184,7 @@ static void add_slowly(struct buf *out, const char *prefix, bool is_begun, const
     }
 }
 
-/* Lines around the lengths that are copied in one piece, prefixes too, and lines that end where
+/* Lines and prefixes of all lengths that are copied in another way, and lines that end where
  * the bytes end. */
 static void no_length_changes_a_byte(void **state)
 {
@@ -191,12 +192,12 @@ static void no_length_changes_a_byte(void **state)
     static const char letters[] = "ab\x8a\x0b\x09";
     unsigned seed = 7;
     for (unsigned round = 0; round < 4000; round++) {
-        size_t n = (size_t)rand_r(&seed) % 120, width = 1 + (size_t)rand_r(&seed) % 40;
+        size_t n = (size_t)rand_r(&seed) % 600, width = 1 + (size_t)rand_r(&seed) % 200;
         char *text = mem_alloc(n + 1, 1), prefix[48] = "";
         memset(prefix, '#', (size_t)rand_r(&seed) % 20);
         for (size_t i = 0; i < n; i++)
             text[i] = (size_t)rand_r(&seed) % width ? letters[(size_t)rand_r(&seed) % 5] : '\n';
-        if (n && round % 5 == 0)
+        if (n && round % 10 == 0)
             text[(size_t)rand_r(&seed) % n] = '\r';
         char *exact = mem_realloc(NULL, 1, n ? n : 1); /* nothing can be read behind it */
         memcpy(exact, text, n);
@@ -213,6 +214,23 @@ static void no_length_changes_a_byte(void **state)
     }
 }
 
+static void every_newline_of_a_block_is_in_its_mask(void **state)
+{
+    (void)state;
+    static const char letters[] = "\n\n\n\x8a\x0b\x09\x0a\xffz";
+    unsigned seed = 3;
+    for (unsigned round = 0; round < 2000; round++) {
+        char block[NEWLINE_MASK_BYTES + 1]; /* read at its second byte: at no boundary */
+        uint64_t want = 0;
+        for (unsigned i = 0; i < NEWLINE_MASK_BYTES; i++) {
+            block[i + 1] = letters[(size_t)rand_r(&seed) % (sizeof letters)];
+            want |= (uint64_t)(block[i + 1] == '\n') << i;
+        }
+        assert_int_equal(newline_mask(block + 1), want);
+        assert_int_equal(newline_mask_by_words(block + 1), want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +241,7 @@ int main(void)
         cmocka_unit_test(no_chunking_changes_a_byte),
         cmocka_unit_test(a_prefix_before_each_line),
         cmocka_unit_test(no_length_changes_a_byte),
+        cmocka_unit_test(every_newline_of_a_block_is_in_its_mask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
