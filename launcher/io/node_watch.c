@@ -262,9 +262,9 @@ static void on_stacks_end(void *ctx, const char *screen, const char *file)
     w->host.post(w->host.ctx, &ev);
 }
 
-static void make_stacks(struct node_watch *w)
+static struct helper_host helper_host(struct node_watch *w)
 {
-    const struct stack_tool_host tool_host = {
+    return (struct helper_host){
         .watches = w->watches,
         .spawn = w->host.spawn,
         .facts = w->host.facts,
@@ -272,9 +272,14 @@ static void make_stacks(struct node_watch *w)
         .ctx = w,
         .on_started = on_started,
     };
+}
+
+static void make_stacks(struct node_watch *w)
+{
+    const struct helper_host host = helper_host(w);
     const struct stacks_events events = {w, on_rank, on_stacks_end, on_capture};
     const char *tool = w->host.opt->stack_tool;
-    w->stacks = stacks_new(&tool_host, tool ? tool : "auto", &events);
+    w->stacks = stacks_new(&host, tool ? tool : "auto", &events);
 }
 
 static void begin(struct node_watch *w, bool may_abort)
@@ -307,26 +312,13 @@ static void on_sample(void *ctx, struct str items)
     w->host.post(w->host.ctx, &ev);
 }
 
-static void make_sampler(struct node_watch *w)
-{
-    const struct sampler_host host = {
-        .watches = w->watches,
-        .spawn = w->host.spawn,
-        .facts = w->host.facts,
-        .dev_null = w->host.dev_null,
-        .ctx = w,
-        .on_started = on_started,
-        .on_sample = on_sample,
-    };
-    w->sampler = sampler_new(&host);
-}
-
 void node_watch_sample(struct node_watch *w)
 {
     uint32_t n = 0, all = w->plan ? w->plan->order.nworkers : 0;
     struct sample_subject *subjects = mem_alloc(all, sizeof *subjects);
+    const struct helper_host host = helper_host(w);
     if (!w->sampler)
-        make_sampler(w);
+        w->sampler = sampler_new(&host, on_sample);
     for (uint32_t i = 0; i < all; i++)
         if (w->children[i] && child_is_running(w->children[i]))
             subjects[n++] = (struct sample_subject){i, (uint32_t)child_pid(w->children[i]),

@@ -38,17 +38,20 @@ struct helper {
 };
 
 struct sampler {
-    struct sampler_host host;
+    struct helper_host host;
+    void (*on_sample)(void *ctx, struct str items);
     struct helper helpers[HELPER_COUNT];
     bool is_waited_for; /* on_sample is due */
     uint64_t asked_ms;
     struct buf answer; /* what on_sample is given */
 };
 
-struct sampler *sampler_new(const struct sampler_host *host)
+struct sampler *sampler_new(const struct helper_host *host,
+                            void (*on_sample)(void *ctx, struct str items))
 {
     struct sampler *s = mem_alloc(1, sizeof *s);
     s->host = *host;
+    s->on_sample = on_sample;
     buf_init(&s->answer, 0);
     for (int i = 0; i < HELPER_COUNT; i++) {
         s->helpers[i] = (struct helper){.sampler = s,
@@ -122,7 +125,7 @@ static void maybe_give(struct sampler *s)
     if (!s->is_waited_for)
         return;
     s->is_waited_for = false;
-    s->host.on_sample(s->host.ctx, (struct str){buf_str(&s->answer), s->answer.len});
+    s->on_sample(s->host.ctx, (struct str){buf_str(&s->answer), s->answer.len});
 }
 
 /* Nothing comes from this one in time; why. */
@@ -173,20 +176,12 @@ void sampler_forget(struct sampler *s)
 
 static int start_process(struct helper *h, int in, int out, struct err *e)
 {
-    const struct sampler_host *host = &h->sampler->host;
+    const struct helper_host *host = &h->sampler->host;
     char name[] = "muster", word[] = "sampler", *kind = mem_strdup(kinds[h->kind].word);
     char *const argv[] = {name, word, kind, NULL};
-    struct spawn spawn = *host->spawn;
-    spawn.path = "/proc/self/exe";
-    spawn.argv = argv;
-    spawn.envp = (char *const *)(uintptr_t)host->facts->environment;
-    spawn.in = in;
-    spawn.out = out;
-    spawn.err = host->dev_null;
-    spawn.exec_pipe = out; /* a failed exec leaves a few bytes that are no line */
-    spawn.cpus = NULL;
-    spawn.mem_node = -1;
-    int rc = spawn_start(&spawn, &h->pid, &h->pidfd, e);
+    char *const *envp = (char *const *)(uintptr_t)host->facts->environment;
+    const struct helper_streams streams = {in, out, host->dev_null};
+    int rc = helper_start(host, "/proc/self/exe", argv, envp, &streams, &h->pid, &h->pidfd, e);
     free(kind);
     return rc;
 }
@@ -203,7 +198,7 @@ static bool is_gone(struct helper *h)
 
 static int start_helper(struct helper *h, struct err *e)
 {
-    const struct sampler_host *host = &h->sampler->host;
+    const struct helper_host *host = &h->sampler->host;
     int to[2] = {-1, -1}, from[2] = {-1, -1};
     int rc = 0;
     if (!is_gone(h))
@@ -219,7 +214,6 @@ static int start_helper(struct helper *h, struct err *e)
     if (rc == 0) {
         fcntl(h->in, F_SETFL, O_NONBLOCK);
         fcntl(h->out, F_SETFL, O_NONBLOCK);
-        host->on_started(host->ctx, h->pid);
         rc = watch_start(host->watches, &h->watch, h->out, on_readable, h, e);
     }
     if (rc < 0)

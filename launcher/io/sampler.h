@@ -11,26 +11,16 @@
 #define MUSTER_LAUNCHER_IO_SAMPLER_H
 
 #include "launcher/core/sample_ask.h"
-#include "launcher/io/spawn.h"
-#include "launcher/io/watch.h"
+#include "launcher/io/helper.h"
 
 enum { SAMPLER_LIMIT_MS = 800, SAMPLER_END_MS = 10000 };
 
 struct sampler;
 
-/* Everything is borrowed and outlives it. */
-struct sampler_host {
-    struct watch_set *watches;
-    const struct spawn *spawn; /* of a worker: limits, signals, mark */
-    const struct facts *facts; /* for the environment */
-    int dev_null;
-    void *ctx;
-    void (*on_started)(void *ctx, pid_t pid); /* a child that is no worker */
-    /* Items of core/node_sample.h, valid until the next sampler_take. */
-    void (*on_sample)(void *ctx, struct str items);
-};
-
-struct sampler *sampler_new(const struct sampler_host *host);
+/* host is copied. on_sample is given host's ctx and items of core/node_sample.h, valid until
+ * the next sampler_take. */
+struct sampler *sampler_new(const struct helper_host *host,
+                            void (*on_sample)(void *ctx, struct str items));
 /* Ends the helpers, without a callback; NULL is fine. */
 void sampler_free(struct sampler *s);
 

@@ -112,23 +112,15 @@ static int spawn_tool(struct stack_tool *t, const char *path, enum stack_format 
     const char *found = facts_getenv(t->host->facts, "PATH");
     char *where = mem_printf("PATH=%s", found ? found : "/usr/local/bin:/bin:/usr/bin");
     char language[] = "LC_ALL=C", *const envp[] = {where, language, NULL};
+    const struct helper_streams streams = {t->host->dev_null, fds[1], fds[1]};
     snprintf(number, sizeof number, "%d", (int)pid);
     fill_argv(tool, number, argv);
-    struct spawn s = *t->host->spawn;
-    s.path = path;
-    s.argv = argv;
-    s.envp = envp;
-    s.in = t->host->dev_null;
-    s.out = s.err = fds[1];
-    s.exec_pipe = fds[1]; /* a failed exec leaves a few bytes that are no stack */
-    s.cpus = NULL;
-    s.mem_node = -1;
-    int rc = spawn_start(&s, &t->pid, &t->pidfd, e);
+    int rc = helper_start(t->host, path, argv, envp, &streams, &t->pid, &t->pidfd, e);
     free(where);
     return rc;
 }
 
-int stack_tool_start(struct stack_tool *t, const struct stack_tool_host *host,
+int stack_tool_start(struct stack_tool *t, const struct helper_host *host,
                      enum stack_format tool, pid_t pid, void (*on_end)(void *ctx), void *ctx,
                      struct err *e)
 {
@@ -147,8 +139,6 @@ int stack_tool_start(struct stack_tool *t, const struct stack_tool_host *host,
     free(path);
     close(fds[1]);
     t->fd = fds[0];
-    if (rc == 0)
-        host->on_started(host->ctx, t->pid);
     if (rc == 0 && watch_start(host->watches, &t->out, t->fd, on_readable, t, e) == 0
         && watch_start(host->watches, &t->exit, t->pidfd, on_exited, t, e) == 0)
         return 0;

@@ -8,23 +8,13 @@
 #define MUSTER_LAUNCHER_IO_STACK_TOOL_H
 
 #include "launcher/core/stack_text.h"
-#include "launcher/io/spawn.h"
+#include "launcher/io/helper.h"
 #include "launcher/io/watch.h"
 
 enum { STACK_TOOL_BYTES_MAX = 256 * 1024 };
 
-/* What all runs have in common; outlives them. */
-struct stack_tool_host {
-    struct watch_set *watches;
-    const struct spawn *spawn; /* of a worker: limits, signals, mark */
-    const struct facts *facts; /* for PATH */
-    int dev_null;
-    void *ctx;
-    void (*on_started)(void *ctx, pid_t pid); /* a child that is no worker */
-};
-
 struct stack_tool {
-    const struct stack_tool_host *host;
+    const struct helper_host *host;
     struct watch exit, out;
     pid_t pid;
     int pidfd, fd; /* -1 = over */
@@ -36,9 +26,9 @@ struct stack_tool {
 /* "py-spy", "eu-stack", "gdb". */
 const char *stack_tool_name(enum stack_format tool);
 
-/* Starts it on a process. on_end is called once, later, unless stack_tool_close comes first. 0,
- * or -1 with ERR_NOT_FOUND (not installed) or ERR_SYSTEM. */
-int stack_tool_start(struct stack_tool *t, const struct stack_tool_host *host,
+/* Starts it on a process; host outlives the run. on_end is called once, later, unless
+ * stack_tool_close comes first. 0, or -1 with ERR_NOT_FOUND (not installed) or ERR_SYSTEM. */
+int stack_tool_start(struct stack_tool *t, const struct helper_host *host,
                      enum stack_format tool, pid_t pid, void (*on_end)(void *ctx), void *ctx,
                      struct err *e);
 

@@ -40,7 +40,7 @@ struct subject {
 };
 
 struct stacks {
-    struct stack_tool_host host;
+    struct helper_host host;
     struct stacks_events events;
     const char *choice; /* "auto", "none" or a tool */
     struct proc_looks looks;
@@ -52,7 +52,7 @@ struct stacks {
     uint32_t ntold;
 };
 
-struct stacks *stacks_new(const struct stack_tool_host *host, const char *tool,
+struct stacks *stacks_new(const struct helper_host *host, const char *tool,
                           const struct stacks_events *events)
 {
     struct stacks *s = mem_alloc(1, sizeof *s);

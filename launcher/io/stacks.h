@@ -28,7 +28,7 @@ struct stacks_events {
 };
 
 /* tool: "auto", "none" or one name. Everything is borrowed. */
-struct stacks *stacks_new(const struct stack_tool_host *host, const char *tool,
+struct stacks *stacks_new(const struct helper_host *host, const char *tool,
                           const struct stacks_events *events);
 /* Ends what is running, without a callback; NULL is fine. */
 void stacks_free(struct stacks *s);
