@@ -30,6 +30,7 @@ for option in "$@"; do
 done
 
 results=$root/build/results
+at_once=$(($(nproc) < 6 ? $(nproc) + 2 : 8)) # most tests wait more than they work
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/muster/tools
 export MUSTER_TOOLS=$tools
 passed=0 failed=0 skipped=0
@@ -133,7 +134,7 @@ tests() {
   shift
   rm -f "$report"
   say "tests $name"
-  ctest "$@" -j 2 --output-on-failure --output-junit "$report" --no-tests=error || status=$?
+  ctest "$@" -j "$at_once" --output-on-failure --output-junit "$report" --no-tests=error || status=$?
   head=$(tr '\n\t' '  ' <"$report" 2>/dev/null | grep -o '<testsuite [^>]*>')
   if [[ -z $head ]]; then
     say "tests $name: ctest left no report (status $status)"
