@@ -12,6 +12,16 @@
 
 #include "base/log.h"
 
+enum { PIPE_BYTES = 1 << 20 }; /* what every user may ask for: fs.pipe-max-size, pipe(7) */
+
+/* Once every piece is more than fits, muster and its reader take turns. */
+static void widen(int fd)
+{
+    int bytes = fcntl(fd, F_GETPIPE_SZ);
+    if (bytes >= 0 && bytes < PIPE_BYTES)
+        fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* as it was, if it may not grow */
+}
+
 void sink_open(struct sink *sink, uv_loop_t *loop, int fd, void *ctx,
                void (*on_waiting)(void *ctx), void (*on_dead)(void *ctx))
 {
@@ -38,6 +48,7 @@ void sink_open(struct sink *sink, uv_loop_t *loop, int fd, void *ctx,
     }
     if (sink->kind == SINK_FILE)
         return;
+    widen(sink->fd);
     int flags = fcntl(sink->fd, F_GETFL);
     if (uv_poll_init(loop, &sink->poll, sink->fd) < 0) {
         sink->kind = SINK_FILE;

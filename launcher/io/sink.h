@@ -37,7 +37,8 @@ struct sink {
     void (*on_closed)(void *ctx);
 };
 
-/* fd is borrowed and keeps its flags. on_waiting and on_dead are called from sink_flush and
+/* fd is borrowed and keeps its flags; a pipe is made to hold up to 1 MiB where the system lets
+ * it, for whoever shares it. on_waiting and on_dead are called from sink_flush and
  * from the loop. A descriptor that is not open is dead from the start, without a call. */
 void sink_open(struct sink *sink, uv_loop_t *loop, int fd, void *ctx,
                void (*on_waiting)(void *ctx), void (*on_dead)(void *ctx));

@@ -145,6 +145,38 @@ static void every_kind_of_sink(void **state)
     }
 }
 
+/* The size of a pipe after an output on it; bytes: to be tried before, 0 = none. */
+static int size_after(int bytes)
+{
+    struct stage s;
+    int out, reader;
+    make(KIND_PIPE, &out, &reader);
+    if (bytes && fcntl(out, F_SETPIPE_SZ, bytes) < 0)
+        bytes = 0;
+    open_stage(&s, out, reader, NULL);
+    close_stage(&s);
+    int size = fcntl(reader, F_GETPIPE_SZ);
+    close(reader);
+    return size;
+}
+
+/* What the system lets it have is not the test's to say, but it lets both have the same. */
+static void a_pipe_grows_and_never_shrinks(void **state)
+{
+    (void)state;
+    enum { MIB = 1 << 20 };
+    int fds[2], larger = 2 * MIB;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    int usual = fcntl(fds[0], F_GETPIPE_SZ);
+    int most = fcntl(fds[0], F_SETPIPE_SZ, MIB) < 0 ? usual : MIB;
+    if (fcntl(fds[0], F_SETPIPE_SZ, larger) < 0)
+        larger = 0;
+    close(fds[0]);
+    close(fds[1]);
+    assert_int_equal(size_after(0), most);
+    assert_int_equal(size_after(larger), larger ? larger : most);
+}
+
 static void a_slow_reader_gets_it_all(void **state)
 {
     (void)state;
@@ -615,6 +647,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_sink),
+        cmocka_unit_test(a_pipe_grows_and_never_shrinks),
         cmocka_unit_test(a_slow_reader_gets_it_all),
         cmocka_unit_test(a_reader_that_leaves_is_told_once),
         cmocka_unit_test(a_reader_that_leaves_while_we_wait),
