@@ -69,6 +69,8 @@ static void end_meeting(struct node *n, const char *operation)
 
 void node_mpi_gathered(struct node *n, const struct gathered *gathered, struct effects *fx)
 {
+    if (n->is_leaving) /* who waits has been told already */
+        return;
     end_meeting(n, gathered->operation);
     effects_add(fx, FX_GATHERED)->u.gathered = *gathered;
 }
