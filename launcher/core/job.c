@@ -84,7 +84,7 @@ void job_free(struct job *j)
     spares_fini(&j->spares);
     start_faults_fini(&j->refusals);
     awaited_fini(&j->awaited);
-    free(j->ranks);
+    job_forget_ranks(j);
     free(j->addr);
     survey_fini(&j->survey);
     samples_fini(&j->samples);
@@ -94,6 +94,15 @@ void job_free(struct job *j)
     buf_fini(&j->line);
     verdict_fini(&j->verdict);
     free(j);
+}
+
+void job_forget_ranks(struct job *j)
+{
+    for (uint32_t i = 0; i < j->nranks; i++)
+        free(j->ranks[i].host);
+    free(j->ranks);
+    j->ranks = NULL;
+    j->nranks = 0;
 }
 
 uint64_t job_least(uint64_t a, uint64_t b)

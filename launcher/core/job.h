@@ -23,7 +23,7 @@ struct job_rank {
     struct worker_end end;
     uint64_t after_ms; /* from the start of the generation to its end */
     uint32_t node, local_rank;
-    const char *host; /* owned by the job */
+    char *host; /* owned: its node may have gone */
 };
 
 /* Keeps a reference to opt. nnodes: how many nodes may join, of which opt->nnodes_min must.

@@ -115,7 +115,7 @@ static void look_at_rank(const struct job *j, uint32_t i, enum control_verb verb
     else if (plan && plan->order.node_rank == rank->node
              && rank->local_rank < plan->order.nworkers)
         look_closer(facts->node, facts->now_ms, out);
-    if (verb == CONTROL_STACK && i < j->survey.nranks)
+    if (verb == CONTROL_STACK && j->survey.ranks)
         out->where = mem_strdup(j->survey.ranks[i].where);
 }
 

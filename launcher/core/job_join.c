@@ -19,7 +19,7 @@ static void name_ranks(struct job *j, uint32_t node)
     for (uint32_t i = 0; i < n->order.nworkers; i++) {
         j->ranks[n->order.first_rank + i].local_rank = i;
         j->ranks[n->order.first_rank + i].node = node;
-        j->ranks[n->order.first_rank + i].host = n->host;
+        j->ranks[n->order.first_rank + i].host = mem_strdup(n->host);
     }
 }
 
@@ -27,7 +27,8 @@ static void start_generation(struct job *j, struct effects *fx)
 {
     j->nready = j->nreaped = j->nalive = 0;
     j->stop_signo = 0;
-    free(j->ranks);
+    job_forget_ranks(j);
+    j->nranks = j->nodes.list[0].order.world_size;
     j->ranks = mem_alloc(j->nranks, sizeof *j->ranks);
     survey_reset(&j->survey, j->nodes.n, j->nranks);
     samples_reset(&j->samples, j->nodes.n, j->nranks);
@@ -67,7 +68,6 @@ static int give_orders(struct job *j, uint64_t now_ms, struct effects *fx)
     int rc = plan_build(orders, j->nodes.n, &e);
     for (uint32_t i = 0; i < j->nodes.n && rc == 0; i++)
         j->nodes.list[i].order = orders[i];
-    j->nranks = rc == 0 ? orders[0].world_size : 0;
     free(orders);
     if (rc < 0)
         job_ending_with(j, VERDICT_ERROR, 0, &e, now_ms, fx);

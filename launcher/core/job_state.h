@@ -92,6 +92,9 @@ struct frame *job_send_link(struct job *j, struct effects *fx, uint32_t link,
 /* What is known of a node's worker; NULL if the order of the node has no such worker. */
 struct job_rank *job_find_rank(struct job *j, const struct member *n, uint32_t local_rank);
 
+/* Forgets what is known of the ranks: the next generation has others. */
+void job_forget_ranks(struct job *j);
+
 /* The sooner of two times. */
 uint64_t job_least(uint64_t a, uint64_t b);
 

@@ -14,6 +14,8 @@
 
 #include "base/mem.h"
 #include "launcher/core/job.h"
+#include "launcher/core/job_control.h"
+#include "launcher/core/job_metrics.h"
 #include "launcher/core/node.h"
 #include "launcher/core/note.h"
 #include "launcher/core/report.h"
@@ -414,6 +416,23 @@ static void apply_head(struct fuzz *f, const struct effect *fx)
     }
 }
 
+/* Somebody who asks at any time is answered by what the job holds then. */
+static void look_at_job(struct fuzz *f)
+{
+    static const enum control_verb verbs[] = {CONTROL_STATUS, CONTROL_STACK, CONTROL_SAMPLE};
+    const struct control_facts facts = {.now_ms = f->now_ms};
+    struct job_metrics metrics;
+    struct buf text;
+    buf_init(&text, 0);
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+        job_control_answer(f->job, verbs[i], &facts, &text);
+    job_metrics_look(f->job, f->now_ms, &metrics);
+    for (size_t i = 0; i < metrics.nnodes; i++)
+        buf_adds(&text, metrics.nodes[i].host ? metrics.nodes[i].host : "-");
+    job_metrics_fini(&metrics);
+    buf_fini(&text);
+}
+
 static void step_head(struct fuzz *f, struct event *ev)
 {
     if (f->is_done)
@@ -425,6 +444,7 @@ static void step_head(struct fuzz *f, struct event *ev)
         speak(&f->effects.items[i]);
         apply_head(f, &f->effects.items[i]);
     }
+    look_at_job(f);
 }
 
 /* ---- what may happen next ---- */

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "driven.h"
 #include "launcher/core/job_control.h"
+#include "launcher/core/job_metrics.h"
 #include "launcher/core/jobs_options.h"
 #include "launcher/core/jobs_table.h"
 
@@ -210,6 +211,10 @@ static void stacks_are_waited_for(void **state)
     assert_false(job_control_must_wait(job, CONTROL_STACK));
     driven_step(job, "0 boot addr=127.0.0.1 port=1234");
     driven_step(job, "0 frame 0 hello 0 host=box slots=1");
+    job_control_look(job, CONTROL_STACK, &facts, &s); /* nobody runs, nobody was looked at */
+    assert_int_equal(s.nranks, 1);
+    assert_null(s.ranks[0].where);
+    control_status_fini(&s);
     driven_step(job, "1 frame 0 ready 0");
     driven_step(job, "1 frame 0 started 0 local_rank=0 pid=100");
     driven_step(job, "2 signal signo=SIGQUIT");
@@ -225,6 +230,46 @@ static void stacks_are_waited_for(void **state)
     job_control_look(job, CONTROL_STATUS, &facts, &s);
     assert_null(s.ranks[0].where);
     control_status_fini(&s);
+    job_free(job);
+}
+
+/* A node is lost and another one awaited in its place: who looks then is told where the ranks
+ * ran. */
+static void a_look_after_a_node_was_lost(void **state)
+{
+    (void)state;
+    const struct options opt = {.grace_ms = 25000,
+                                .prefix = "auto",
+                                .job_id = "demo",
+                                .program = program,
+                                .max_restarts = 1,
+                                .nnodes_min = 2,
+                                .join_timeout_ms = 60000};
+    const struct control_facts facts = {0};
+    struct control_status s;
+    struct job_metrics metrics;
+    struct job *job = job_new(&opt, 2, 0);
+    driven_step(job, "0 boot addr=127.0.0.1 port=1234");
+    driven_step(job, "0 frame 0 hello 0 host=one slots=1");
+    driven_step(job, "0 frame 1 hello 0 host=two slots=1");
+    driven_step(job, "1 frame 0 ready 0");
+    driven_step(job, "1 frame 1 ready 0");
+    driven_step(job, "1 frame 0 started 0 local_rank=0 pid=100");
+    driven_step(job, "1 frame 1 started 0 local_rank=0 pid=100");
+    driven_step(job, "2 node_lost node=1 err=NODE_LOST:gone");
+    driven_step(job, "3 frame 0 exited 0 local_rank=0 end=signal:15");
+    driven_step(job, "3 frame 0 reaped 0");
+    job_control_look(job, CONTROL_STATUS, &facts, &s);
+    assert_string_equal(s.state, "joining");
+    assert_int_equal(s.nranks, 2);
+    assert_string_equal(s.ranks[0].host, "one");
+    assert_string_equal(s.ranks[1].host, "two");
+    control_status_fini(&s);
+    job_metrics_look(job, 4, &metrics);
+    assert_int_equal(metrics.nnodes, 2);
+    assert_string_equal(metrics.nodes[0].host, "one");
+    assert_null(metrics.nodes[1].host);
+    job_metrics_fini(&metrics);
     job_free(job);
 }
 
@@ -346,6 +391,7 @@ int main(void)
         cmocka_unit_test(which_event),
         cmocka_unit_test(what_a_job_says),
         cmocka_unit_test(stacks_are_waited_for),
+        cmocka_unit_test(a_look_after_a_node_was_lost),
         cmocka_unit_test(the_job_that_is_meant),
         cmocka_unit_test(the_table),
         cmocka_unit_test(command_lines),
