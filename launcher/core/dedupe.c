@@ -1,5 +1,6 @@
 #include "launcher/core/dedupe.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,6 @@
 void dedupe_init(struct dedupe *d)
 {
     *d = (struct dedupe){.numbers = 0};
-    list_init(&d->lines);
 }
 
 void dedupe_fini(struct dedupe *d)
@@ -26,14 +26,21 @@ static uint64_t hash_of(const char *p, size_t n)
     return h;
 }
 
-/* A line that is equal and later than the source's last one. */
-static struct dedupe_line *find(const struct dedupe *d, const struct dedupe_source *source,
+static struct dedupe_line **slot(struct dedupe *d, uint64_t number)
+{
+    return &d->lines[number % DEDUPE_SLOTS];
+}
+
+/* The first equal line behind the source's last one: where all write the same it is the next.
+ */
+static struct dedupe_line *find(struct dedupe *d, const struct dedupe_source *source,
                                 uint64_t hash, const char *p, size_t n)
 {
-    for (struct list *l = d->lines.next; l != &d->lines; l = l->next) {
-        struct dedupe_line *line = list_entry(l, struct dedupe_line, link);
-        if (line->hash == hash && line->number > source->last && line->text.len == n
-            && memcmp(line->text.data, p, n) == 0)
+    uint64_t dropped = d->numbers - d->nlines;
+    for (uint64_t i = (source->last > dropped ? source->last : dropped) + 1; i <= d->numbers;
+         i++) {
+        struct dedupe_line *line = *slot(d, i);
+        if (line->hash == hash && line->text.len == n && memcmp(line->text.data, p, n) == 0)
             return line;
     }
     return NULL;
@@ -62,8 +69,8 @@ void dedupe_add(struct dedupe *d, struct dedupe_source *source, const char *labe
         buf_adds(&line->label, label);
         buf_init(&line->text, 0);
         buf_add(&line->text, p, n);
-        list_init(&line->link);
-        list_push(&d->lines, &line->link);
+        assert(d->nlines < DEDUPE_SLOTS);
+        *slot(d, line->number) = line;
         d->nlines++;
         d->nbytes += n;
     }
@@ -73,7 +80,7 @@ void dedupe_add(struct dedupe *d, struct dedupe_source *source, const char *labe
 
 static struct dedupe_line *oldest(const struct dedupe *d)
 {
-    return list_is_empty(&d->lines) ? NULL : list_first(&d->lines, struct dedupe_line, link);
+    return d->nlines ? d->lines[(d->numbers - d->nlines + 1) % DEDUPE_SLOTS] : NULL;
 }
 
 const struct dedupe_line *dedupe_first(const struct dedupe *d)
@@ -96,7 +103,6 @@ void dedupe_drop(struct dedupe *d)
     struct dedupe_line *line = oldest(d);
     if (!line)
         return;
-    list_remove(&line->link);
     d->nlines--;
     d->nbytes -= line->text.len;
     buf_fini(&line->label);

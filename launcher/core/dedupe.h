@@ -11,9 +11,13 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/list.h"
 
-enum { DEDUPE_WINDOW_MS = 200, DEDUPE_LINES_MAX = 256, DEDUPE_BYTES_MAX = 64 * 1024 };
+enum {
+    DEDUPE_WINDOW_MS = 200,
+    DEDUPE_LINES_MAX = 256,
+    DEDUPE_SLOTS = 2 * DEDUPE_LINES_MAX,
+    DEDUPE_BYTES_MAX = 64 * 1024,
+};
 
 /* One stream. */
 struct dedupe_source {
@@ -21,23 +25,23 @@ struct dedupe_source {
 };
 
 struct dedupe_line {
-    struct list link;
     uint64_t number, since_ms, hash;
     uint32_t count;         /* how many streams wrote it */
     struct buf label, text; /* of the first of them; the line with its end */
 };
 
 struct dedupe {
-    struct list lines; /* the oldest first */
-    uint64_t numbers;
-    size_t nlines, nbytes;
+    struct dedupe_line *lines[DEDUPE_SLOTS]; /* by number, modulo their count */
+    uint64_t numbers;                        /* of lines so far: that of the newest */
+    size_t nlines, nbytes;                   /* that are held */
 };
 
 /* The caller's memory; what is held at the end is lost. */
 void dedupe_init(struct dedupe *d);
 void dedupe_fini(struct dedupe *d);
 
-/* label: what stands before the line if it stays alone. */
+/* label: what stands before the line if it stays alone. What dedupe_due names has been written
+ * and dropped before the next line is added, so that the bounds hold. */
 void dedupe_add(struct dedupe *d, struct dedupe_source *source, const char *label,
                 const char *p, size_t n, uint64_t now_ms);
 

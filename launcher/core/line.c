@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "launcher/core/newline_mask.h"
 
@@ -15,16 +16,37 @@ void line_fini(struct line *l)
     buf_fini(&l->part);
 }
 
-/* Length up to and including the first line end, 0 if there is none. A "\r" that is the last
- * byte may belong to "\r\n" and ends a line only when the next byte is known. */
-static size_t first_end(const char *p, size_t n)
+/* Where the next "\n" and the next "\r" of some bytes are: n = there is none, -1 = not looked
+ * for yet. Either is looked for only when the one before has been passed, so that each search
+ * sees a byte once. */
+struct ends {
+    const char *p;
+    ssize_t n, newline, cr;
+};
+
+static struct ends ends_begin(const char *p, size_t n)
 {
-    const char *newline = memchr(p, '\n', n);
-    size_t span = newline ? (size_t)(newline - p) : n;
-    const char *cr = span ? memchr(p, '\r', span) : NULL;
-    if (cr && (size_t)(cr - p) + 1 < n && cr[1] != '\n')
-        return (size_t)(cr - p) + 1;
-    return newline ? span + 1 : 0;
+    return (struct ends){p, (ssize_t)n, -1, -1};
+}
+
+static void look(const struct ends *x, char c, ssize_t from, ssize_t *at)
+{
+    if (*at >= from)
+        return;
+    const char *found = memchr(x->p + from, c, (size_t)(x->n - from));
+    *at = found ? found - x->p : x->n;
+}
+
+/* Length from there up to and including the first line end, 0 if there is none. A "\r" that is
+ * the last byte may belong to "\r\n" and ends a line only when the next byte is known. */
+static size_t first_end(struct ends *x, size_t begin)
+{
+    ssize_t from = (ssize_t)begin;
+    look(x, '\n', from, &x->newline);
+    look(x, '\r', from, &x->cr);
+    if (x->cr < x->newline && x->cr + 1 < x->n && x->p[x->cr + 1] != '\n')
+        return (size_t)(x->cr + 1 - from);
+    return x->newline < x->n ? (size_t)(x->newline + 1 - from) : 0;
 }
 
 /* Length up to and including the last line end, 0 if there is none. */
@@ -32,10 +54,8 @@ static size_t last_end(const char *p, size_t n)
 {
     const char *newline = memrchr(p, '\n', n);
     size_t end = newline ? (size_t)(newline - p) + 1 : 0;
-    for (size_t i = n; i-- > end + 1;)
-        if (p[i - 1] == '\r')
-            return i;
-    return end;
+    const char *cr = n > end + 1 ? memrchr(p + end, '\r', n - end - 1) : NULL;
+    return cr ? (size_t)(cr - p) + 1 : end;
 }
 
 static void keep(struct line *l, const char *p, size_t n, size_t limit, line_emit *emit,
@@ -55,23 +75,21 @@ void line_feed(struct line *l, const char *p, size_t n, bool is_single, size_t l
         emit(ctx, l->part.data, l->part.len);
         buf_reset(&l->part);
     }
-    size_t k = n && l->part.len ? first_end(p, n) : 0;
+    struct ends ends = ends_begin(p, n);
+    size_t at = 0, k = n && l->part.len ? first_end(&ends, 0) : 0;
     if (k) {
         buf_add(&l->part, p, k);
         emit(ctx, l->part.data, l->part.len);
         buf_reset(&l->part);
-        p += k;
-        n -= k;
+        at = k;
     }
-    if (!l->part.len) {
-        while (n && (k = is_single ? first_end(p, n) : last_end(p, n)) != 0) {
-            emit(ctx, p, k);
-            p += k;
-            n -= k;
-        }
+    while (!l->part.len && at < n
+           && (k = is_single ? first_end(&ends, at) : last_end(p + at, n - at)) != 0) {
+        emit(ctx, p + at, k);
+        at += k;
     }
-    if (n)
-        keep(l, p, n, limit, emit, ctx);
+    if (at < n)
+        keep(l, p + at, n - at, limit, emit, ctx);
 }
 
 void line_flush(struct line *l, line_emit *emit, void *ctx)
@@ -147,28 +165,21 @@ static const char *add_by_blocks(struct prefixing *x, const char *p, const char 
     return p;
 }
 
-/* One line, or what is left. */
-static size_t any_line(const char *p, size_t n, bool has_cr)
-{
-    const char *newline = has_cr ? NULL : memchr(p, '\n', n);
-    size_t k = has_cr ? first_end(p, n) : newline ? (size_t)(newline - p) + 1 : 0;
-    return k ? k : n;
-}
-
 void line_add_prefixed(struct buf *out, struct str prefix, bool is_begun, const char *p,
                        size_t n)
 {
     struct prefixing x = {.out = out, .prefix = prefix, .before = is_begun ? 0 : prefix.n};
-    const char *end = p + n;
-    bool has_cr = n && memchr(p, '\r', n); /* looked for once: few lines have one */
+    struct ends ends = ends_begin(p, n);
+    size_t at = 0;
     memcpy(x.first_step, prefix.p, prefix.n < STEP ? prefix.n : STEP);
-    if (!has_cr)
-        p = add_by_blocks(&x, p, end);
-    while (p < end) {
-        size_t k = any_line(p, (size_t)(end - p), has_cr);
+    if (n && !memchr(p, '\r', n)) /* few lines have one */
+        at = (size_t)(add_by_blocks(&x, p, p + n) - p);
+    while (at < n) {
+        size_t k = first_end(&ends, at);
+        k = k ? k : n - at;
         buf_add(out, prefix.p, x.before);
-        buf_add(out, p, k);
+        buf_add(out, p + at, k);
         x.before = prefix.n;
-        p += k;
+        at += k;
     }
 }

@@ -299,6 +299,7 @@ static void emit(void *ctx, const char *p, size_t n)
     if (s->style->is_deduped && !goes_on) {
         if (p[n - 1] == '\n') {
             dedupe_add(&s->outlet->held, &s->source, buf_str(&s->prefix), p, n, s->now_ms);
+            write_held(s->outlet, false, s->now_ms);
             s->has_cr = false;
             return;
         }

@@ -24,6 +24,7 @@ cd "$scratch"
 line=$(printf '%079d' 0)
 for ((i = 0; i < 20000; i++)); do echo "$line"; done >lines
 for ((i = 0; i < 40000; i++)); do echo 0123456; done >short_lines
+tr '\n' '\r' <short_lines >progress
 
 count() { # NAME [CALLGRIND OPTIONS --] COMMAND...: "NAME COUNT", of the command's own process
   local name=$1 options=()
@@ -41,6 +42,8 @@ count() { # NAME [CALLGRIND OPTIONS --] COMMAND...: "NAME COUNT", of the command
   count store-10000 --toggle-collect=serve_all -- "$bin/count_store" 10000
   count output-20000 -- "$bin/muster" -n 1 --gpus none --prefix '[{rank}] ' cat lines
   count output-short -- "$bin/muster" -n 1 --gpus none --prefix '[{rank}] ' cat short_lines
+  count output-progress -- "$bin/muster" -n 1 --gpus none --prefix '[{rank}] ' cat progress
+  count output-dedupe -- "$bin/muster" -n 1 --gpus none --dedupe cat short_lines
 } >counts
 
 if [[ $update == --update ]]; then
@@ -51,7 +54,7 @@ if [[ $update == --update ]]; then
 fi
 awk 'NR == FNR { if ($1 != "#") { was[$1] = $2; allowed[$1] = $3 } next }
   { change = ($2 - was[$1]) / was[$1] * 100
-    printf "%-14s %10d, was %10d: %+.1f %% (allowed %d %%)\n", $1, $2, was[$1], change, allowed[$1]
+    printf "%-15s %10d, was %10d: %+.1f %% (allowed %d %%)\n", $1, $2, was[$1], change, allowed[$1]
     if (!($1 in was) || change > allowed[$1]) bad = 1
     if (change < -allowed[$1]) print "  less than ever: --update keeps it so" }
-  END { if (bad) print "More instructions than allowed: see the head of tests/bench/counts.sh."; exit bad || FNR != 4 }' "$table" counts
+  END { if (bad) print "More instructions than allowed: see the head of tests/bench/counts.sh."; exit bad || FNR != 6 }' "$table" counts
