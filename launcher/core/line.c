@@ -1,8 +1,8 @@
 #include "launcher/core/line.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include "launcher/core/newline_mask.h"
 
@@ -21,15 +21,15 @@ void line_fini(struct line *l)
  * sees a byte once. */
 struct ends {
     const char *p;
-    ssize_t n, newline, cr;
+    ptrdiff_t n, newline, cr;
 };
 
 static struct ends ends_begin(const char *p, size_t n)
 {
-    return (struct ends){p, (ssize_t)n, -1, -1};
+    return (struct ends){p, (ptrdiff_t)n, -1, -1};
 }
 
-static void look(const struct ends *x, char c, ssize_t from, ssize_t *at)
+static void look(const struct ends *x, char c, ptrdiff_t from, ptrdiff_t *at)
 {
     if (*at >= from)
         return;
@@ -41,7 +41,7 @@ static void look(const struct ends *x, char c, ssize_t from, ssize_t *at)
  * the last byte may belong to "\r\n" and ends a line only when the next byte is known. */
 static size_t first_end(struct ends *x, size_t begin)
 {
-    ssize_t from = (ssize_t)begin;
+    ptrdiff_t from = (ptrdiff_t)begin;
     look(x, '\n', from, &x->newline);
     look(x, '\r', from, &x->cr);
     if (x->cr < x->newline && x->cr + 1 < x->n && x->p[x->cr + 1] != '\n')
