@@ -16,6 +16,25 @@ load launcher
   expect_in "$stderr" "-Z: no such option"
 }
 
+@test "what is for other hosts is refused where there are none, instead of being left out" {
+  local words
+  for words in "-x VAR=1" "--env-file vars.env" "--chdir /"; do
+    # shellcheck disable=SC2086 # words of one option
+    run_muster -n 1 $words "${MARK[@]}"
+    expect_status 2
+    expect_in "$stderr" "is for hosts that muster starts on"
+    nothing_started
+    # shellcheck disable=SC2086
+    run_muster plan -n 1 $words true
+    expect_status 2
+  done
+  run_muster --hosts localhost:1 -x VAR=1 sh -c 'echo "<$VAR>"'
+  expect_status 0
+  expect_in "$output" "<1>"
+  MUSTER_CHDIR=/ run_muster -n 1 true
+  expect_status 0
+}
+
 @test "bad values are status 2, name the option and say what would be right" {
   local words
   for words in "-n 0" "-n -1" "-n 4097" "-n x" "-n 4x" "-n 0x4" "--nproc-per-node=" "--grace soon" \
