@@ -273,7 +273,9 @@ static void stopped_line(const struct job *job, const struct job_rank *ranks, ui
     uint64_t gone_ms;
     int signo = job_stop_signal(job, &gone_ms);
     const struct verdict *v = job_verdict(job);
-    uint32_t nstopped = count(ranks, n, was_stopped);
+    uint32_t nstopped = 0;
+    for (uint32_t i = 0; i < n; i++)
+        nstopped += was_stopped(&ranks[i]) && !failed_too(job, &ranks[i]);
     if (!signo || !nstopped)
         return;
     buf_addf(out, "  stopped by muster: %u %s%s (%s), all gone after ", nstopped,

@@ -99,7 +99,7 @@ static void who_failed_soon_after(void **state)
     char *text = report_after(&opt, lines);
     assert_non_null(strstr(text,
                            "\n  also failed: rank 0 (exit 1, 30 ms later), rank 1 (signal "
-                           "11 (SIGSEGV), 12 ms later)\n  stopped by muster: 3 others"));
+                           "11 (SIGSEGV), 12 ms later)\n  stopped by muster: 1 other (SIGTERM)"));
     free(text);
 }
 
