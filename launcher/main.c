@@ -120,9 +120,14 @@ int main(int argc, char **argv)
     open_standard_descriptors();
     log_set_sink(say_log, NULL);
     int status = dispatch(argc, argv);
-    if (fflush(stdout) == 0 || status != 0)
-        return status;
+    int was_lost =
+        ferror(stdout); /* of what a command itself has flushed, the reason is gone */
     struct err e;
-    err_sys(&e, errno, "cannot write to standard output");
+    if ((fflush(stdout) == 0 && !was_lost) || status != 0)
+        return status;
+    if (was_lost)
+        err_set(&e, ERR_SYSTEM, "cannot write to standard output: not all of it was taken");
+    else
+        err_sys(&e, errno, "cannot write to standard output");
     return cmd_fail(&e);
 }

@@ -119,6 +119,17 @@ load launcher
   expect_status 125
 }
 
+@test "an answer that is lost is an error, whichever command gives it and however long it is" {
+  local words
+  for words in "gpus" "gpus --json" "plan -n 2 true" "plan -n 2 --json true" "doctor --only shm.size" \
+    "doctor --json --only shm.size" "explain" "completion bash" "run --help" "version" "ps" "ps --json"; do
+    # shellcheck disable=SC2016
+    run bash -c '"$MUSTER" $1 >/dev/full' - "$words"
+    expect_status 125
+    expect_in "$output" "muster: cannot write to standard output"
+  done
+}
+
 @test "an unknown command is status 2 and names the nearest" {
   run_muster rnu -n 1 true
   expect_status 2
