@@ -92,6 +92,15 @@ static int run_command(enum command_id id, char *const *args)
     return !has_options && args[0] && is_help(args[0]) ? cmd_help(id) : commands[id](args);
 }
 
+/* "muster help run" */
+static int help_of(const char *word)
+{
+    for (unsigned i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(word, name_of(i)) == 0)
+            return cmd_help((enum command_id)i);
+    return unknown_command(word);
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc > 0 && (is_called(argv[0], "torchrun") || is_called(argv[0], "muster-torchrun")))
@@ -99,6 +108,8 @@ static int dispatch(int argc, char **argv)
     if (argc < 2)
         return usage(stderr, err_exit_status(ERR_USAGE));
     const char *word = argv[1];
+    if (strcmp(word, "help") == 0 && argc > 2)
+        return help_of(argv[2]);
     if (is_help(word) || strcmp(word, "help") == 0)
         return usage(stdout, 0);
     if (strcmp(word, "--version") == 0)

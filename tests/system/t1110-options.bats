@@ -113,6 +113,12 @@ load launcher
   [[ -z $stderr ]]
   run_muster --version
   expect_status 0
+  run_muster help check
+  expect_status 0
+  expect_in "$output" "usage: muster check"
+  run_muster help checkx
+  expect_status 2
+  expect_in "$stderr" "the nearest is 'check'"
   run_muster --help
   expect_status 0
   run bash -c '"$MUSTER" --help >/dev/full'
