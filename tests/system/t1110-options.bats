@@ -144,3 +144,18 @@ load launcher
   expect_status 2
   expect_in "$stderr" "muster run train.py"
 }
+
+@test "hosts of --include and --exclude that are joined with commas: the line says with what" {
+  local option
+  for option in --include --exclude; do
+    run_muster plan --hosts n1:2,n2:2 "$option" n1,n2 true
+    expect_status 2
+    expect_in "$stderr" "muster: $option, column 1: \"n1,n2\" is no host; commas stand between slots, hosts are joined with @"
+  done
+}
+
+@test "a file of events that takes nothing is named, and costs the events alone" {
+  run_muster -n 2 --events /dev/full true
+  expect_status 0
+  expect_in "$stderr" "warning: --events cannot be written any more: No space left on device"
+}
