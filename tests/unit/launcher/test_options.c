@@ -249,7 +249,7 @@ static void what_is_for_other_hosts_is_refused_on_one(void **state)
     static const struct {
         const char *line, *text;
     } rows[] = {
-        {"-x A=1 p", "--forward is for hosts that muster starts on"},
+        {"-x A=1 p", "-x is for hosts that muster starts on"},
         {"--env-file f p", "--env-file is for hosts"},
         {"--chdir d p", "cd there first"},
     };
