@@ -87,6 +87,9 @@ static void exec_hint(int sys, struct buf *out)
         buf_adds(out, "  it is no binary of this machine; a script needs a #! line\n");
     else if (sys == EMFILE || sys == ENFILE)
         buf_adds(out, "  raise the limit of open files (ulimit -n)\n");
+    else if (sys == EAGAIN)
+        buf_adds(out,
+                 "  the limit of processes was hit (ulimit -u, or the cgroup's pids.max)\n");
     else if (sys == E2BIG)
         buf_adds(out, "  arguments and environment together are too long\n");
 }
