@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "launcher/cmd/cmd.h"
+#include "launcher/core/option_unknown.h"
 #include "launcher/io/say.h"
 
 static int (*const commands[])(char *const *args) = {
@@ -114,7 +115,7 @@ static int dispatch(int argc, char **argv)
         return usage(stdout, 0);
     if (strcmp(word, "--version") == 0)
         return cmd_version(argv + 2);
-    if (word[0] == '-')
+    if (word[0] == '-' || option_unknown_is_long_dash(word))
         return cmd_run(argv + 1);
     if (strcmp(word, "agent") == 0) /* what muster starts on other hosts */
         return cmd_agent(argv + 2);

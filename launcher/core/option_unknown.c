@@ -96,3 +96,21 @@ bool option_unknown_is_long(struct str name)
             return true;
     return find_foreign(name) || is_torchruns(name);
 }
+
+bool option_unknown_is_long_dash(const char *word)
+{
+    static const char *const dashes[] = {"\u2010", "\u2011", "\u2012", "\u2013",
+                                         "\u2014", "\u2015", "\u2212"};
+    for (size_t i = 0; i < sizeof dashes / sizeof dashes[0]; i++)
+        if (str_starts(str_from(word), dashes[i]))
+            return true;
+    return false;
+}
+
+int option_unknown_long_dash(const char *word, struct err *e)
+{
+    return err_set(e, ERR_USAGE,
+                   "%.80s: it begins with a typographic dash, as web pages make of - and --; "
+                   "type the option anew",
+                   word);
+}

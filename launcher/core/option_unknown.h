@@ -17,4 +17,11 @@ int option_unknown_letter(char letter, struct err *e);
  * launcher's, and no letters with a value. */
 bool option_unknown_is_long(struct str name);
 
+/* Whether a word begins with a dash that is not the keyboard's: U+2010 to U+2015 or the minus
+ * sign U+2212, as web pages and word processors make of - and --. */
+bool option_unknown_is_long_dash(const char *word);
+
+/* For such a word. -1 with ERR_USAGE. */
+int option_unknown_long_dash(const char *word, struct err *e);
+
 #endif

@@ -239,9 +239,11 @@ int options_parse_command(enum option_command command, char *const *args,
 {
     options_init(opt);
     opt->is_plan = command == OPTIONS_PLAN;
+    bool is_ended = false;
     for (; *args && **args == '-' && (*args)[1]; args++) {
         if (strcmp(*args, "--") == 0) {
             args++;
+            is_ended = true;
             break;
         }
         int rc = (*args)[1] == '-' ? parse_long(&args, opt, e) : parse_letters(&args, opt, e);
@@ -249,6 +251,8 @@ int options_parse_command(enum option_command command, char *const *args,
             return -1;
     }
     opt->program = *args ? args : NULL;
+    if (opt->program && !is_ended && option_unknown_is_long_dash(opt->program[0]))
+        return option_unknown_long_dash(opt->program[0], e);
     if (!opt->is_help && options_parse_environment(environment, true, opt, e) < 0)
         return -1;
     return opt->is_help ? 0 : option_checks_command(command, opt, environment, e);

@@ -136,6 +136,15 @@ load launcher
   done
 }
 
+@test "a dash that was copied from a web page is told from the keyboard's" {
+  run_muster –n 2 true
+  expect_status 2
+  expect_in "$stderr" "muster: –n: it begins with a typographic dash"
+  run_muster run -n 2 —timeout 3 true
+  expect_status 2
+  expect_in "$stderr" "type the option anew"
+}
+
 @test "an unknown command is status 2 and names the nearest" {
   run_muster rnu -n 1 true
   expect_status 2

@@ -204,6 +204,9 @@ static void bad_lines_say_what_is_wrong(void **state)
         {"-np 2 p", "-np: no such option; the nearest is --nproc-per-node"},
         {"-hostfile h p", "-hostfile: a long name takes two dashes: --hostfile"},
         {"-nproc_per_node=2 p", "two dashes: --nproc-per-node"},
+        {"\u2013n 2 p", "\u2013n: it begins with a typographic dash"},
+        {"-n 2 \u2014timeout 3 p", "type the option anew"},
+        {"\u2212\u2212timeout 3 p", "typographic dash"},
         {"-H n1:2 p", "nearest is --hosts"},
         {"--host n1:2 p", "nearest is --hosts"},
         {"--num_processes 2 p", "nearest is --nproc-per-node"},
@@ -240,6 +243,8 @@ static void letters_stay_letters(void **state)
     assert_int_equal(opt.nproc, 2);
     assert_int_equal(opt.forward.n, 2);
     assert_true(opt.is_module && opt.is_verbose);
+    assert_int_equal(parse("-n 2 -- \u2013odd"), 0); /* a program may be called so */
+    assert_string_equal(opt.program[0], "\u2013odd");
 }
 
 /* Found out where it is known whether muster starts other nodes. */
