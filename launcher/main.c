@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "launcher/cmd/cmd.h"
+#include "launcher/core/option_unknown.h"
 #include "launcher/io/say.h"
 
 static int (*const commands[])(char *const *args) = {
@@ -92,6 +93,15 @@ static int run_command(enum command_id id, char *const *args)
     return !has_options && args[0] && is_help(args[0]) ? cmd_help(id) : commands[id](args);
 }
 
+/* "muster help run" */
+static int help_of(const char *word)
+{
+    for (unsigned i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(word, name_of(i)) == 0)
+            return cmd_help((enum command_id)i);
+    return unknown_command(word);
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc > 0 && (is_called(argv[0], "torchrun") || is_called(argv[0], "muster-torchrun")))
@@ -99,11 +109,13 @@ static int dispatch(int argc, char **argv)
     if (argc < 2)
         return usage(stderr, err_exit_status(ERR_USAGE));
     const char *word = argv[1];
+    if (strcmp(word, "help") == 0 && argc > 2)
+        return help_of(argv[2]);
     if (is_help(word) || strcmp(word, "help") == 0)
         return usage(stdout, 0);
     if (strcmp(word, "--version") == 0)
         return cmd_version(argv + 2);
-    if (word[0] == '-')
+    if (word[0] == '-' || option_unknown_is_long_dash(word))
         return cmd_run(argv + 1);
     if (strcmp(word, "agent") == 0) /* what muster starts on other hosts */
         return cmd_agent(argv + 2);
@@ -120,9 +132,14 @@ int main(int argc, char **argv)
     open_standard_descriptors();
     log_set_sink(say_log, NULL);
     int status = dispatch(argc, argv);
-    if (fflush(stdout) == 0 || status != 0)
-        return status;
+    int was_lost =
+        ferror(stdout); /* of what a command itself has flushed, the reason is gone */
     struct err e;
-    err_sys(&e, errno, "cannot write to standard output");
+    if ((fflush(stdout) == 0 && !was_lost) || status != 0)
+        return status;
+    if (was_lost)
+        err_set(&e, ERR_SYSTEM, "cannot write to standard output: not all of it was taken");
+    else
+        err_sys(&e, errno, "cannot write to standard output");
     return cmd_fail(&e);
 }

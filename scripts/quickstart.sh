@@ -12,6 +12,7 @@ build=$root/build/release
 build_release() {
   local started=$SECONDS log=$build/quickstart.log
   mkdir -p "$build"
+  say "build: under way, for some minutes the first time; its output goes to $log"
   # Warnings stay warnings here: a newer compiler than ours must not stop a user.
   if ! { cmake --preset release -DBUILD_TESTING=OFF -DMUSTER_WERROR=OFF && cmake --build --preset release; } \
     >"$log" 2>&1; then

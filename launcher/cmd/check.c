@@ -170,8 +170,10 @@ static int run_arm(const struct check *c, const char *setting)
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(setting, "="), setting);
     char *before = mem_strdup(getenv(name));
-    check_words_add(&args, "--forward");
-    check_words_add(&args, setting);
+    if (options_has_hosts(&c->opt.launch)) {
+        check_words_add(&args, "--forward");
+        check_words_add(&args, setting);
+    }
     for (size_t i = 0; i < c->opt.args.n; i++)
         check_words_add(&args, c->opt.args.items[i]);
     setenv(name, strchr(setting, '=') + 1, 1);

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "launcher/core/hostfile.h"
+#include "launcher/core/option_checks.h"
 #include "launcher/io/above.h"
 
 static void say_found(const struct engine_view *view)
@@ -68,6 +69,8 @@ int engines_find(struct options *opt, struct engine_found *out, struct err *e)
         return -1;
     bool is_started =
         out->launch == START_SSH || out->launch == START_SLURM || out->launch == START_MPI;
+    if (option_checks_launch(opt, out->launch, e) < 0)
+        return -1;
     if (is_started && !options_has_hosts(opt))
         opt->hosts = out->view.nodelist;
     if (opt->node_rank == NODE_RANK_AUTO && !is_started)

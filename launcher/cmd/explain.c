@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "launcher/cmd/cmd.h"
 #include "launcher/core/doctor_rules.h"
+#include "launcher/core/signal_names.h"
+#include "launcher/core/symptom.h"
 
 static void print_row(enum err_code code)
 {
@@ -34,29 +36,63 @@ static void print_rules(void)
 }
 
 /* All codes that end with this status; how many there are. */
-static int print_status(const char *word)
+static int print_codes(int status)
 {
-    uint64_t status;
     int n = 0;
-    if (str_parse_u64(str_from(word), 0, 255, &status) < 0)
-        return 0;
     for (int code = 1; code < ERR_CODE_COUNT; code++)
-        if (err_exit_status((enum err_code)code) == (int)status) {
+        if (err_exit_status((enum err_code)code) == status) {
             print_row((enum err_code)code);
             n++;
         }
     return n;
 }
 
+/* What is no code of muster's: the status of a signal, or a worker's own that means something.
+ */
+static int print_others(int status)
+{
+    int signo = status - 128;
+    bool is_signal = signo > 0 && signo < SIGNAL_NAMES_END;
+    const char *custom = symptom_exit_code(status);
+    if (is_signal)
+        printf(
+            "%-15s exit %3d  128+%d: it ended the worker that failed first, or muster itself\n",
+            signal_name(signo), status, signo);
+    if (custom)
+        printf("%-15s exit %3d  of a worker itself: %s\n", is_signal ? "" : "-", status,
+               custom);
+    return is_signal || custom;
+}
+
+static int fail_status(int status)
+{
+    struct err e;
+    err_set(&e, ERR_USAGE,
+            "explain: %d is no status of muster's own; it is that of the worker that failed "
+            "first (of muster check and muster-worker: muster-worker --help)",
+            status);
+    return cmd_fail(&e);
+}
+
+static int explain_status(int status)
+{
+    if (status == 0)
+        printf("%-15s exit   0  every worker ended with 0\n", "OK");
+    else if (!print_codes(status) && !print_others(status))
+        return fail_status(status);
+    return 0;
+}
+
 int cmd_explain(char *const *args)
 {
-    if (args[0] && print_status(args[0]) > 0)
-        return 0;
+    uint64_t status;
     if (args[0] && args[1]) {
         struct err e;
         err_set(&e, ERR_USAGE, "explain: one word at a time; '%s' is a second one", args[1]);
         return cmd_fail(&e);
     }
+    if (args[0] && str_parse_u64(str_from(args[0]), 0, 255, &status) == 0)
+        return explain_status((int)status);
     for (int code = 1; code < ERR_CODE_COUNT; code++) {
         if (args[0] && strcasecmp(args[0], err_name((enum err_code)code)) != 0)
             continue;

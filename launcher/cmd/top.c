@@ -94,8 +94,8 @@ static int show(struct top *t, const struct jobs_options *opt)
 {
     struct err e;
     const struct facts facts = {.environment = (const char *const *)environ};
-    bool is_live =
-        !opt->is_once && !opt->is_json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    bool is_live = !opt->is_once && !opt->is_json && isatty(STDIN_FILENO)
+                   && isatty(STDOUT_FILENO) && !facts_is_dumb_terminal(&facts);
     t->has_colour = is_live && facts_allow_colour(&facts);
     int rc = is_live ? show_live(t, &e) : show_once(t, opt->is_json, &e);
     if (rc < 0 && is_live && e.code == ERR_UNAVAILABLE) {

@@ -166,7 +166,7 @@ static int fail_hidden(const char *cvd, int ndevices, bool inventory, struct gpu
     if (!cvd)
         return gpu_fail(f, GPU_E_NO_DEVICES,
                         "there is no GPU on this machine; for workers without a GPU say how "
-                        "many, with -n N");
+                        "many, with -n N (--nproc-per-node N)");
     if (inventory && !ndevices)
         return gpu_fail(
             f, GPU_E_NO_DEVICES,

@@ -28,8 +28,11 @@ struct facts {
 /* Value of a variable in facts->environment, or NULL. */
 const char *facts_getenv(const struct facts *facts, const char *name);
 
-/* Whether what goes to a terminal may be coloured: NO_COLOR is unset or empty (no-color.org).
- */
+/* TERM=dumb, as in Emacs' shell: escape sequences would be shown as they are. */
+bool facts_is_dumb_terminal(const struct facts *facts);
+
+/* Whether what goes to a terminal may be coloured: NO_COLOR is unset or empty (no-color.org),
+ * and the terminal is not dumb. */
 bool facts_allow_colour(const struct facts *facts);
 
 #endif

@@ -72,6 +72,11 @@ static int read_names(const struct filter *f, struct str hosts, struct item *it)
 {
     char name[HOST_NAME_SIZE];
     struct host_names names;
+    if (memchr(hosts.p, ',', hosts.n) && !memchr(hosts.p, '[', hosts.n))
+        return host_fail(&f->src, HOST_E_HOSTNAME, hosts.p,
+                         "\"%.*s\" is no host; commas stand between slots, hosts are joined "
+                         "with @, as in n1@n2:0,1",
+                         (int)(hosts.n < 40 ? hosts.n : 40), hosts.p);
     if (host_names_parse(&f->src, hosts, &names) != 0)
         return -1;
     while (host_names_next(&names, name)) {

@@ -133,3 +133,25 @@ int option_checks_command(enum option_command command, const struct options *opt
                ? -1
                : check_wrap(opt, e);
 }
+
+int option_checks_launch(const struct options *opt, enum engine_start launch, struct err *e)
+{
+    static const struct {
+        enum option_id id;
+        const char *name, *instead;
+    } rows[] = {
+        {OPTION_FORWARD, "-x", "workers get muster's own environment: NAME=VALUE muster ..."},
+        {OPTION_ENV_FILE, "--env-file",
+         "workers get muster's own environment: NAME=VALUE muster ..."},
+        {OPTION_CHDIR, "--chdir", "workers run where muster was started: cd there first"},
+    };
+    if (launch != START_LOCAL && launch != START_MANUAL)
+        return 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (opt->origin[rows[i].id] == ORIGIN_COMMAND_LINE)
+            return err_set(e, ERR_USAGE,
+                           "%s is for hosts that muster starts on (--hosts, --hostfile); here "
+                           "%s",
+                           rows[i].name, rows[i].instead);
+    return 0;
+}

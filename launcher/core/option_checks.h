@@ -12,4 +12,9 @@
 int option_checks_command(enum option_command command, const struct options *opt,
                           const char *const *environment, struct err *e);
 
+/* What a run cannot do where it starts no other node (launch is START_LOCAL or START_MANUAL):
+ * hand variables on to hosts, or change into a folder there. 0, or -1 with ERR_USAGE and what
+ * would. Only words of the command line are refused; a variable may stand for many runs. */
+int option_checks_launch(const struct options *opt, enum engine_start launch, struct err *e);
+
 #endif

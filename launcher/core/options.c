@@ -8,6 +8,7 @@
 #include "launcher/core/option_checks.h"
 #include "launcher/core/option_name.h"
 #include "launcher/core/option_row.h"
+#include "launcher/core/option_unknown.h"
 #include "launcher/core/option_value.h"
 #include "launcher/core/restart.h"
 #include "launcher/core/tree_shape.h"
@@ -38,26 +39,6 @@ static const struct option_row *find_letter(char letter)
     return NULL;
 }
 
-static int unknown(struct str name, struct err *e)
-{
-    char word[65];
-    option_name_format(name, word, sizeof word);
-    size_t n = strlen(word);
-    const char *best = NULL;
-    unsigned least = 0;
-    for (size_t i = 0; i < OPTION_ID_COUNT; i++) {
-        bool is_prefix = n >= 2 && strncmp(rows[i].name, word, n) == 0;
-        unsigned d = is_prefix ? 0 : str_distance(word, rows[i].name);
-        if (!best || d < least) {
-            best = rows[i].name;
-            least = d;
-        }
-    }
-    return err_set(e, ERR_USAGE,
-                   "--%.*s%s: no such option; the nearest is --%s (see muster run --help)",
-                   (int)n, name.p, n < name.n ? "..." : "", best);
-}
-
 static void set_origin(struct options *opt, const struct option_row *row,
                        enum option_origin origin)
 {
@@ -70,7 +51,7 @@ static int parse_long(char *const **args, struct options *opt, struct err *e)
     struct str name = {word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2)};
     const struct option_row *row = find_long(name);
     if (!row)
-        return unknown(name, e);
+        return option_unknown_long("--", name, e);
     char where[48] = "--";
     strncat(where, row->name, sizeof where - 3);
     set_origin(opt, row, ORIGIN_COMMAND_LINE);
@@ -83,14 +64,26 @@ static int parse_long(char *const **args, struct options *opt, struct err *e)
     return option_value_set(opt, row, where, equals ? equals + 1 : **args, e);
 }
 
+/* mpirun and Go's programs take a long name behind one dash. */
+static int one_dash(const char *word, struct str name, struct err *e)
+{
+    const struct option_row *row = find_long(name);
+    if (!row)
+        return option_unknown_long("-", name, e);
+    return err_set(e, ERR_USAGE, "%s: a long name takes two dashes: --%s", word, row->name);
+}
+
 /* "-v", "-n4", "-n 4", "-vn 4" */
 static int parse_letters(char *const **args, struct options *opt, struct err *e)
 {
+    struct str name = {**args + 1, strcspn(**args + 1, "=")};
+    if (option_unknown_is_long(name))
+        return one_dash(**args, name, e);
     for (const char *p = **args + 1; *p; p++) {
         const struct option_row *row = find_letter(*p);
         char where[3] = {'-', *p, '\0'};
         if (!row)
-            return err_set(e, ERR_USAGE, "-%c: no such option (see muster run --help)", *p);
+            return option_unknown_letter(*p, e);
         set_origin(opt, row, ORIGIN_COMMAND_LINE);
         if (row->type == VALUE_FLAG) {
             if (option_value_set(opt, row, where, "yes", e) < 0)
@@ -123,9 +116,12 @@ int options_word_count(const char *word)
 {
     if (word[0] != '-' || !word[1])
         return 0;
+    size_t n = strcspn(word + 1, "=");
+    if (word[1] != '-' && option_unknown_is_long((struct str){word + 1, n}))
+        return word[1 + n] ? 1 : 2; /* to be refused by its name, not by its value */
     if (word[1] != '-')
         return word_count_letters(word + 1);
-    size_t n = strcspn(word + 2, "=");
+    n = strcspn(word + 2, "=");
     const struct option_row *row = find_long((struct str){word + 2, n});
     if (!row)
         return 0;
@@ -243,9 +239,11 @@ int options_parse_command(enum option_command command, char *const *args,
 {
     options_init(opt);
     opt->is_plan = command == OPTIONS_PLAN;
+    bool is_ended = false;
     for (; *args && **args == '-' && (*args)[1]; args++) {
         if (strcmp(*args, "--") == 0) {
             args++;
+            is_ended = true;
             break;
         }
         int rc = (*args)[1] == '-' ? parse_long(&args, opt, e) : parse_letters(&args, opt, e);
@@ -253,6 +251,8 @@ int options_parse_command(enum option_command command, char *const *args,
             return -1;
     }
     opt->program = *args ? args : NULL;
+    if (opt->program && !is_ended && option_unknown_is_long_dash(opt->program[0]))
+        return option_unknown_long_dash(opt->program[0], e);
     if (!opt->is_help && options_parse_environment(environment, true, opt, e) < 0)
         return -1;
     return opt->is_help ? 0 : option_checks_command(command, opt, environment, e);

@@ -87,6 +87,9 @@ static void exec_hint(int sys, struct buf *out)
         buf_adds(out, "  it is no binary of this machine; a script needs a #! line\n");
     else if (sys == EMFILE || sys == ENFILE)
         buf_adds(out, "  raise the limit of open files (ulimit -n)\n");
+    else if (sys == EAGAIN)
+        buf_adds(out,
+                 "  the limit of processes was hit (ulimit -u, or the cgroup's pids.max)\n");
     else if (sys == E2BIG)
         buf_adds(out, "  arguments and environment together are too long\n");
 }
@@ -273,7 +276,9 @@ static void stopped_line(const struct job *job, const struct job_rank *ranks, ui
     uint64_t gone_ms;
     int signo = job_stop_signal(job, &gone_ms);
     const struct verdict *v = job_verdict(job);
-    uint32_t nstopped = count(ranks, n, was_stopped);
+    uint32_t nstopped = 0;
+    for (uint32_t i = 0; i < n; i++)
+        nstopped += was_stopped(&ranks[i]) && !failed_too(job, &ranks[i]);
     if (!signo || !nstopped)
         return;
     buf_addf(out, "  stopped by muster: %u %s%s (%s), all gone after ", nstopped,

@@ -43,7 +43,7 @@ struct events *events_open(uv_loop_t *loop, const char *path, const struct optio
         return NULL;
     }
     struct events *ev = mem_alloc(1, sizeof *ev);
-    ev->queue = line_queue_new(loop, fd, "events");
+    ev->queue = line_queue_new(loop, fd, "--events");
     ev->opt = opt;
     return ev;
 }

@@ -25,6 +25,16 @@ static int check_script(const struct options *opt, const struct node_plan *plan,
     return err_set(e, ERR_NOT_FOUND, "%s: no such program", script);
 }
 
+/* An interpreter that is not there was chosen by muster, not named by who reads this. */
+static int fail_program(const struct options *opt, const struct node_plan *plan, struct err *e)
+{
+    if (strcmp(plan->argv[0], opt->program[0]) == 0)
+        return -1;
+    struct err why = *e;
+    return err_set(e, why.code, "%s; %s runs under it, %s names another", why.text,
+                   opt->program[0], opt->torchrun.is_on ? "PYTHON_EXEC" : "PYTHON");
+}
+
 /* Who is put before the program, by rank, must be there as well. */
 static int find_wrappers(struct launch_paths *p, const struct facts *facts,
                          const struct node_plan *plan, struct err *e)
@@ -52,7 +62,9 @@ int launch_paths_find(struct launch_paths *p, const struct options *opt,
 {
     launch_paths_fini(p);
     p->program = spawn_find(plan->argv[0], facts, e);
-    if (!p->program || check_script(opt, plan, e) < 0)
+    if (!p->program)
+        return fail_program(opt, plan, e);
+    if (check_script(opt, plan, e) < 0)
         return -1;
     return opt->wrap ? find_wrappers(p, facts, plan, e) : 0;
 }

@@ -87,7 +87,7 @@ static void die(struct line_queue *q, int why)
 {
     q->is_dead = true;
     buf_reset(&q->pending);
-    log_warn(q->name, "cannot be written any more: %s", strerror(why));
+    log_warn(q->name, "%s cannot be written any more: %s", q->name, strerror(why));
 }
 
 /* Copies once for many lines: consumed only at the end. */

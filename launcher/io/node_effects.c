@@ -42,13 +42,22 @@ static void start_guard(struct driver_node *d)
     d->was_guard_asked = true;
     d->guard = guard_start(&e);
     launch_set_mark(d->launch, guard_mark(d->guard));
-    if (d->files.temp_dir)
-        guard_note_folder(d->guard, d->files.temp_dir);
     if (d->guard)
         descendants_except(d->descendants, guard_pid(d->guard));
     else if (e.code != ERR_OK)
         log_info("node", "%s: should muster be killed, what workers have started may stay",
                  e.text);
+}
+
+/* The private folder is told as soon as it is there: the guard is what removes it should muster
+ * be killed. */
+static int prepare_files(struct driver_node *d, const struct node_plan *plan, struct err *e)
+{
+    bool had_folder = d->files.temp_dir != NULL;
+    int rc = job_files_prepare(&d->files, d->opt, &plan->order, e);
+    if (!had_folder && d->files.temp_dir)
+        guard_note_folder(d->guard, d->files.temp_dir);
+    return rc;
 }
 
 static int prepare(struct driver_node *d, enum mpi_mode *mpi, struct err *e)
@@ -57,14 +66,14 @@ static int prepare(struct driver_node *d, enum mpi_mode *mpi, struct err *e)
     node_watch_forget(d->watch);
     if (streams_check(d->opt, plan->order.world_size, e) < 0)
         return -1;
-    if (!d->opt->is_plan && job_files_prepare(&d->files, d->opt, &plan->order, e) < 0)
-        return -1;
     if (launch_find(d->launch, plan, e) < 0)
         return -1;
     *mpi = mpi_host_choose(d->mpi, launch_program(d->launch));
     if (d->opt->is_plan) /* nothing will be started, so nothing is made */
         return 0;
     start_guard(d);
+    if (prepare_files(d, plan, e) < 0)
+        return -1;
     d->has_spawn_failed = false;
     output_expect(d->output, count_shown(d->opt, plan));
     free(d->children);

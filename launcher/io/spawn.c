@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "launcher/io/script_line.h"
 
 /* 0: can be executed; else the reason. */
 static int executable(const char *path)
@@ -62,7 +63,10 @@ static char *find_beside(const char *program)
 static char *fail(const char *program, int why, struct err *e)
 {
     const char *text = why == EISDIR ? "it is a directory" : strerror(why);
-    if (why == ENOENT || why == ENOTDIR)
+    if (why == ENOENT && !strchr(program, '/') && access(program, F_OK) == 0)
+        err_set(e, ERR_NOT_FOUND, "%s: no such program in PATH; the one here is ./%s", program,
+                program);
+    else if (why == ENOENT || why == ENOTDIR)
         err_set(e, ERR_NOT_FOUND, "%s: no such program%s", program,
                 strchr(program, '/') ? "" : " in PATH");
     else
@@ -73,7 +77,7 @@ static char *fail(const char *program, int why, struct err *e)
     return NULL;
 }
 
-char *spawn_find(const char *program, const struct facts *facts, struct err *e)
+static char *find(const char *program, const struct facts *facts, struct err *e)
 {
     if (!*program)
         return fail("''", ENOENT, e);
@@ -87,6 +91,16 @@ char *spawn_find(const char *program, const struct facts *facts, struct err *e)
     if (!found && strcmp(program, "muster-worker") == 0)
         found = find_beside(program);
     return found ? found : fail(program, why, e);
+}
+
+char *spawn_find(const char *program, const struct facts *facts, struct err *e)
+{
+    char *found = find(program, facts, e);
+    if (found && script_line_check(found, e) < 0) {
+        free(found);
+        found = NULL;
+    }
+    return found;
 }
 
 /* ---- in the child: async-signal-safe calls only ---- */

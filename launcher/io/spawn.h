@@ -50,8 +50,8 @@ struct spawn_failure {
 };
 
 /* Where program (a path, or a name to look up in PATH) is, as execvp would find it;
- * `muster-worker` is also looked for beside muster itself. NULL with ERR_NOT_FOUND or
- * ERR_NOT_EXECUTABLE; free with free(). */
+ * `muster-worker` is also looked for beside muster itself. What a script's first line names has
+ * to be there, too. NULL with ERR_NOT_FOUND or ERR_NOT_EXECUTABLE; free with free(). */
 char *spawn_find(const char *program, const struct facts *facts, struct err *e);
 
 /* Sets changed and parent to what this process is now, mem_node, terminal and inherited to -1

@@ -114,5 +114,5 @@ expect_not_in() { # text what
 
 # A command on a real terminal: on_terminal SCRIPT COMMAND... See terminal.py for the script's lines.
 on_terminal() {
-  python3 "$SOURCE/tests/system/terminal.py" "$@"
+  TERM=${TEST_TERM:-xterm} python3 "$SOURCE/tests/system/terminal.py" "$@"
 }

@@ -86,7 +86,8 @@ only_two_workers() { [[ $(running w) -eq 2 ]]; }
   expect_in "$stderr" "no-such.py: no such program"
   PYTHON=no-such-python run_muster -n 2 "$BATS_TEST_FILENAME.py"
   expect_status 127
-  expect_in "$stderr" "no-such-python: no such program in PATH"
+  expect_in "$stderr" "no-such-python: no such program in PATH; "
+  expect_in "$stderr" ".py runs under it, PYTHON names another"
 }
 
 @test "a program that cannot be executed: 126 and why" {
@@ -106,13 +107,34 @@ only_two_workers() { [[ $(running w) -eq 2 ]]; }
   no_leftovers
 }
 
-@test "a script whose interpreter is missing: 127 and the hint" {
-  printf '#!/no/such/interpreter\n' >bad
+@test "a script whose interpreter is missing: 127, in one line, before anything starts" {
+  printf '#!/no/such/interpreter -x\n' >bad
   chmod +x bad
   run_muster -n 2 ./bad
   expect_status 127
-  expect_in "$stderr" "./bad could not be started"
-  expect_in "$stderr" "interpreter"
+  [[ $stderr == "muster: ./bad: its first line names the interpreter /no/such/interpreter, which is not there" ]]
+  run_muster --hosts localhost:2 ./bad
+  expect_status 127
+  expect_in "$stderr" "muster: localhost: ./bad: its first line names the interpreter"
+  no_leftovers
+}
+
+@test "a script with the line ends of Windows: 126 and how to mend it" {
+  printf '#!/bin/sh\r\necho hi\r\n' >crlf
+  chmod +x crlf
+  run_muster -n 2 ./crlf
+  expect_status 126
+  expect_in "$stderr" "muster: ./crlf: cannot be executed: its lines end as on Windows"
+  sed -i 's/\r$//' crlf
+  run_muster -n 2 ./crlf
+  expect_status 0
+}
+
+@test "a program of this folder without ./ is named" {
+  script here <<<'echo hi'
+  run_muster -n 2 here
+  expect_status 127
+  expect_in "$stderr" "muster: here: no such program in PATH; the one here is ./here"
 }
 
 @test "the program is looked up in PATH as a shell would" {

@@ -16,6 +16,25 @@ load launcher
   expect_in "$stderr" "-Z: no such option"
 }
 
+@test "what is for other hosts is refused where there are none, instead of being left out" {
+  local words
+  for words in "-x VAR=1" "--env-file vars.env" "--chdir /"; do
+    # shellcheck disable=SC2086 # words of one option
+    run_muster -n 1 $words "${MARK[@]}"
+    expect_status 2
+    expect_in "$stderr" "is for hosts that muster starts on"
+    nothing_started
+    # shellcheck disable=SC2086
+    run_muster plan -n 1 $words true
+    expect_status 2
+  done
+  run_muster --hosts localhost:1 -x VAR=1 sh -c 'echo "<$VAR>"'
+  expect_status 0
+  expect_in "$output" "<1>"
+  MUSTER_CHDIR=/ run_muster -n 1 true
+  expect_status 0
+}
+
 @test "bad values are status 2, name the option and say what would be right" {
   local words
   for words in "-n 0" "-n -1" "-n 4097" "-n x" "-n 4x" "-n 0x4" "--nproc-per-node=" "--grace soon" \
@@ -94,10 +113,36 @@ load launcher
   [[ -z $stderr ]]
   run_muster --version
   expect_status 0
+  run_muster help check
+  expect_status 0
+  expect_in "$output" "usage: muster check"
+  run_muster help checkx
+  expect_status 2
+  expect_in "$stderr" "the nearest is 'check'"
   run_muster --help
   expect_status 0
   run bash -c '"$MUSTER" --help >/dev/full'
   expect_status 125
+}
+
+@test "an answer that is lost is an error, whichever command gives it and however long it is" {
+  local words
+  for words in "gpus" "gpus --json" "plan -n 2 true" "plan -n 2 --json true" "doctor --only shm.size" \
+    "doctor --json --only shm.size" "explain" "completion bash" "run --help" "version" "ps" "ps --json"; do
+    # shellcheck disable=SC2016
+    run bash -c '"$MUSTER" $1 >/dev/full' - "$words"
+    expect_status 125
+    expect_in "$output" "muster: cannot write to standard output"
+  done
+}
+
+@test "a dash that was copied from a web page is told from the keyboard's" {
+  run_muster –n 2 true
+  expect_status 2
+  expect_in "$stderr" "muster: –n: it begins with a typographic dash"
+  run_muster run -n 2 —timeout 3 true
+  expect_status 2
+  expect_in "$stderr" "type the option anew"
 }
 
 @test "an unknown command is status 2 and names the nearest" {
@@ -107,4 +152,19 @@ load launcher
   run_muster train.py
   expect_status 2
   expect_in "$stderr" "muster run train.py"
+}
+
+@test "hosts of --include and --exclude that are joined with commas: the line says with what" {
+  local option
+  for option in --include --exclude; do
+    run_muster plan --hosts n1:2,n2:2 "$option" n1,n2 true
+    expect_status 2
+    expect_in "$stderr" "muster: $option, column 1: \"n1,n2\" is no host; commas stand between slots, hosts are joined with @"
+  done
+}
+
+@test "a file of events that takes nothing is named, and costs the events alone" {
+  run_muster -n 2 --events /dev/full true
+  expect_status 0
+  expect_in "$stderr" "warning: --events cannot be written any more: No space left on device"
 }

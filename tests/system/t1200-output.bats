@@ -48,12 +48,15 @@ W
   expect_in "$stderr" "--prefix: '{job}' is not known; known are {rank}, {local_rank}, {host} and {time}"
 }
 
-@test "on a terminal the prefix has a colour for each rank, unless NO_COLOR is set" {
+@test "on a terminal the prefix has a colour for each rank, unless NO_COLOR is set or it is dumb" {
   : >keys
   run on_terminal keys "$MUSTER" -n 2 echo line
   expect_in "$output" $'\e[36m0: \e[0mline'
   expect_in "$output" $'\e[33m1: \e[0mline'
   NO_COLOR=1 run on_terminal keys "$MUSTER" -n 2 echo line
+  expect_in "$output" "0: line"
+  expect_not_in "$output" $'\e'
+  TEST_TERM=dumb run on_terminal keys "$MUSTER" -n 2 echo line
   expect_in "$output" "0: line"
   expect_not_in "$output" $'\e'
 }

@@ -228,3 +228,15 @@ W
   [[ -z $stderr ]]
   no_leftovers
 }
+
+@test "kill -9 before there is a guard: no private folder either" {
+  command -v strace >/dev/null || skip "strace is not installed"
+  strace -f -o probe true 2>/dev/null || skip "strace may not trace here"
+  mkdir tmp
+  TMPDIR=$PWD/tmp run bounded strace -f -o trace -e trace=clone -e inject=clone:signal=KILL:when=1 \
+    "$MUSTER" -n 1 --gpus none true
+  grep -q 'clone(.*SIGCHLD' trace # the guard's fork
+  grep -q 'killed by SIGKILL' trace
+  [[ -z $(ls tmp) ]]
+  no_leftovers
+}

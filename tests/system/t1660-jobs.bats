@@ -177,6 +177,13 @@ s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(flush=
   run_muster ps
   expect_status 0
   expect_in "$output" "still  77   silent"
+  local command
+  for command in stack "stop --kill"; do
+    # shellcheck disable=SC2086 # a command and its option
+    MUSTER_DEADLINE=30 run_muster $command still
+    expect_status 125
+    expect_in "$stderr" "job still (pid 77) does not answer; if it is suspended, kill -CONT 77 lets it go on"
+  done
   kill "$server"
   wait "$server" || true
 }

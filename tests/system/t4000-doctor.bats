@@ -464,6 +464,19 @@ W
   expect_not_in "$output" "exit  69"
   run_muster explain 3
   expect_status 2
+  expect_in "$stderr" "3 is no status of muster's own; it is that of the worker that failed first"
+  run_muster explain 0
+  expect_status 0
+  run_muster explain 137
+  expect_status 0
+  expect_in "$output" "SIGKILL         exit 137  128+9: it ended the worker that failed first, or muster itself"
+  expect_in "$output" "often for lack of memory"
+  run_muster explain 142
+  expect_status 0
+  expect_in "$output" "SIGALRM"
+  run_muster explain 255
+  expect_status 0
+  expect_in "$output" "ssh that lost its connection"
   run_muster explain gpu.duplicate shm.size
   expect_status 2
   [[ -z $output && ${#stderr_lines[@]} -eq 1 ]]

@@ -91,6 +91,9 @@ static void messages(void **state)
          "--min-busb: no such option; the nearest is --min-busbw (see muster check --help)"},
         {"--host a",
          "--host: no such option; the nearest is --hosts (see muster check --help)"},
+        {"-np 2",
+         "-np: no such option; the nearest is --nproc-per-node (see muster run --help)"},
+        {"-hostfile h", "-hostfile: a long name takes two dashes: --hostfile"},
         {"-b 8", "-b: no such option (see muster check --help); muster-worker's letters come "
                  "after --"},
         {"train.py", "'train.py': muster check starts muster-worker itself; words for it come "

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "launcher/core/command_page.h"
+#include "launcher/core/option_checks.h"
 #include "launcher/core/options.h"
 #include "tests/unit/words.h"
 
@@ -178,7 +179,6 @@ static void bad_lines_say_what_is_wrong(void **state)
         {"-n 0 p", "-n: '0' is not a number from 1 to 4096"},
         {"-n 4097 p", "4096"},
         {"-n -1 p", "'-1'"},
-        {"-np 4 p", "-n: 'p'"},
         {"-n=4 p", "-n: '=4'"},
         {"-n", "-n needs a value: N"},
         {"--grace", "--grace needs a value: TIME"},
@@ -200,6 +200,21 @@ static void bad_lines_say_what_is_wrong(void **state)
         {"--- p", "no such option"},
         {"-Z p", "-Z: no such option"},
         {"-vZ p", "-Z: no such option"},
+        {"--np 2 p", "nearest is --nproc-per-node"},
+        {"-np 2 p", "-np: no such option; the nearest is --nproc-per-node"},
+        {"-hostfile h p", "-hostfile: a long name takes two dashes: --hostfile"},
+        {"-nproc_per_node=2 p", "two dashes: --nproc-per-node"},
+        {"\u2013n 2 p", "\u2013n: it begins with a typographic dash"},
+        {"-n 2 \u2014timeout 3 p", "type the option anew"},
+        {"\u2212\u2212timeout 3 p", "typographic dash"},
+        {"-H n1:2 p", "nearest is --hosts"},
+        {"--host n1:2 p", "nearest is --hosts"},
+        {"--num_processes 2 p", "nearest is --nproc-per-node"},
+        {"--bind-to core p", "nearest is --cpu-bind"},
+        {"--standalone p", "--standalone: no such option; it is torchrun's"},
+        {"--master_addr=n1 p", "muster torchrun takes"},
+        {"--no_python p", "muster torchrun takes"},
+        {"--allow-run-as-root p", "--allow-run-as-root: no such option (see"},
         {"-n 4", "no program to run"},
         {"", "no program to run"},
         {"-n 4 --", "no program to run"},
@@ -219,6 +234,43 @@ static void a_very_long_unknown_option(void **state)
     memset(line + 2, 'x', sizeof line - 3);
     assert_int_equal(parse(line), -1);
     assert_non_null(strstr(err.text, "no such option"));
+}
+
+static void letters_stay_letters(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("-vn2 -xNP=1 -xhost -m p"), 0);
+    assert_int_equal(opt.nproc, 2);
+    assert_int_equal(opt.forward.n, 2);
+    assert_true(opt.is_module && opt.is_verbose);
+    assert_int_equal(parse("-n 2 -- \u2013odd"), 0); /* a program may be called so */
+    assert_string_equal(opt.program[0], "\u2013odd");
+}
+
+/* Found out where it is known whether muster starts other nodes. */
+static void what_is_for_other_hosts_is_refused_on_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *text;
+    } rows[] = {
+        {"-x A=1 p", "-x is for hosts that muster starts on"},
+        {"--env-file f p", "--env-file is for hosts"},
+        {"--chdir d p", "cd there first"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(parse(rows[i].line), 0);
+        assert_int_equal(option_checks_launch(&opt, START_SSH, &err), 0);
+        assert_int_equal(option_checks_launch(&opt, START_SLURM, &err), 0);
+        assert_int_equal(option_checks_launch(&opt, START_MPI, &err), 0);
+        assert_int_equal(option_checks_launch(&opt, START_MANUAL, &err), -1);
+        assert_int_equal(option_checks_launch(&opt, START_LOCAL, &err), -1);
+        assert_int_equal(err.code, ERR_USAGE);
+        assert_non_null(strstr(err.text, rows[i].text));
+    }
+    static const char *const environment[] = {"MUSTER_CHDIR=d", "MUSTER_ENV_FILE=f", NULL};
+    assert_int_equal(parse_with("p", environment), 0);
+    assert_int_equal(option_checks_launch(&opt, START_LOCAL, &err), 0);
 }
 
 static void no_prefix_of_a_name_is_taken(void **state)
@@ -371,6 +423,8 @@ int main(void)
         cmocka_unit_test(values),
         cmocka_unit_test(bad_lines_say_what_is_wrong),
         cmocka_unit_test(a_very_long_unknown_option),
+        cmocka_unit_test(letters_stay_letters),
+        cmocka_unit_test(what_is_for_other_hosts_is_refused_on_one),
         cmocka_unit_test(no_prefix_of_a_name_is_taken),
         cmocka_unit_test(the_environment_stands_in),
         cmocka_unit_test(a_bad_fallback_counts_only_where_it_is_used),

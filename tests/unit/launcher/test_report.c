@@ -97,9 +97,9 @@ static void who_failed_soon_after(void **state)
         NULL};
     const struct options opt = options();
     char *text = report_after(&opt, lines);
-    assert_non_null(strstr(text,
-                           "\n  also failed: rank 0 (exit 1, 30 ms later), rank 1 (signal "
-                           "11 (SIGSEGV), 12 ms later)\n  stopped by muster: 3 others"));
+    assert_non_null(
+        strstr(text, "\n  also failed: rank 0 (exit 1, 30 ms later), rank 1 (signal "
+                     "11 (SIGSEGV), 12 ms later)\n  stopped by muster: 1 other (SIGTERM)"));
     free(text);
 }
 
@@ -185,6 +185,7 @@ static void what_could_not_be_started(void **state)
                 "interpreter");
     expect_line(8, "./prog could not be started: Exec format error", "#! line");
     expect_line(7, "./prog could not be started", "too long");
+    expect_line(11, "./prog could not be started: Resource temp", "ulimit -u");
     expect_line(24, "./prog could not be started: Too many open files", "ulimit -n");
     expect_line(5, "./prog could not be started", NULL);
 }

@@ -103,6 +103,50 @@ static void programs_are_found_as_by_exec(void **state)
     assert_null(spawn_find("none", &facts, NULL)); /* who does not want to know why */
 }
 
+/* Of what execve would refuse with "No such file or directory", and of what it would take. */
+static void the_first_line_of_a_script_is_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum err_code code;
+        const char *words;
+    } rows[] = {
+        {"", ERR_OK, NULL},
+        {"#!", ERR_OK, NULL},
+        {"#!\n", ERR_OK, NULL},
+        {"#! \t\n", ERR_OK, NULL},
+        {"#!/bin/sh", ERR_OK, NULL},
+        {"#! /bin/sh -e\n", ERR_OK, NULL},
+        {"#!/bin/sh\necho\r\n", ERR_OK, NULL},
+        {"\177ELF\r\n", ERR_OK, NULL},
+        {"#!/bin/sh\r\n", ERR_NOT_EXECUTABLE, "(CR LF)"},
+        {"#!\r\n", ERR_NOT_EXECUTABLE, "(CR LF)"},
+        {"#!/usr/bin/env sh\r\n", ERR_NOT_EXECUTABLE, "sed -i"},
+        {"#!/no/such -x\n", ERR_NOT_FOUND, "the interpreter /no/such, which"},
+        {"#!/dev/null/sh", ERR_NOT_FOUND, "the interpreter /dev/null/sh, which"},
+        {"#!/etc/passwd\n", ERR_NOT_EXECUTABLE, "/etc/passwd, which cannot be executed"},
+    };
+    char *path = mem_printf("%s/script", folder);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        assert_true(fputs(rows[i].text, f) >= 0 && fclose(f) == 0 && chmod(path, 0755) == 0);
+        char *found = spawn_find(path, &facts, &err);
+        print_message("'%s'\n", rows[i].text);
+        assert_int_equal(found != NULL, rows[i].code == ERR_OK);
+        assert_true(found || err.code == rows[i].code);
+        assert_true(found || strstr(err.text, rows[i].words));
+        free(found);
+    }
+    /* A line longer than execve reads is its own matter. */
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fprintf(f, "#!/%0300d\n", 0) > 0 && fclose(f) == 0);
+    free(spawn_find(path, &facts, &err));
+    free(path);
+}
+
 static void without_path_there_is_a_default(void **state)
 {
     (void)state;
@@ -323,6 +367,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_are_found_as_by_exec),
+        cmocka_unit_test(the_first_line_of_a_script_is_read),
         cmocka_unit_test(without_path_there_is_a_default),
         cmocka_unit_test(empty_parts_of_path_are_here),
         cmocka_unit_test(a_worker_starts_clean),
