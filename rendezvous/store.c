@@ -478,6 +478,7 @@ static void do_request(const struct call *k)
 static void on_request(struct store *s, const struct store_event *ev, struct store_effects *fx)
 {
     struct call k = {s, ev->conn, ev->request, fx, ev->now_ms};
+    assert(!ev->conn->is_closed);
     if (ev->conn->count)
         wait_end(s, ev->conn);
     if (is_growing(ev->request->query)
@@ -507,6 +508,7 @@ void store_step(struct store *s, const struct store_event *ev, struct store_effe
             wait_end(s, ev->conn);
         s->joined -= ev->conn->has_joined;
         ev->conn->has_joined = false;
+        ev->conn->is_closed = true;
         break;
     case STORE_EV_TURN:
         wake_slice(s, out);

@@ -40,10 +40,11 @@ struct store_conn {
     size_t missing;    /* keys that have not appeared; 0 = not waiting */
     uint64_t since_ms; /* when the wait began */
     uint32_t nonce;    /* of the last PING: the client's pid as it sees it */
-    bool is_barrier, has_joined;
+    bool is_barrier, has_joined, is_closed;
 };
 
-/* The caller's memory: a connection that waits for nothing. Ends with STORE_EV_CLOSED. */
+/* The caller's memory: a connection that waits for nothing. Ends with STORE_EV_CLOSED, after
+ * which it must not be named again, for the store would keep what its owner frees. */
 void store_conn_init(struct store_conn *c);
 
 enum store_event_kind {

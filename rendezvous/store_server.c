@@ -358,13 +358,17 @@ static void pause_reading(struct server_conn *c, struct str rest)
     uv_read_stop((uv_stream_t *)c->tcp);
 }
 
-/* Sends when enough has been gathered; false when the client has too much unsent. */
-static bool has_room(struct server_conn *c)
+/* Sends when enough has been gathered, which closes connections that broke. */
+static void send_gathered(struct store_server *s)
 {
-    struct store_server *s = c->server;
     if (s->fx.total > APPLY_BYTES || s->fx.count > APPLY_COUNT)
         apply(s);
-    return uv_stream_get_write_queue_size((uv_stream_t *)c->tcp) <= s->env->max_unsent;
+}
+
+/* False when the client has too much unsent. */
+static bool has_room(const struct server_conn *c)
+{
+    return uv_stream_get_write_queue_size((uv_stream_t *)c->tcp) <= c->server->env->max_unsent;
 }
 
 static bool is_refused(struct server_conn *c)
@@ -373,6 +377,7 @@ static bool is_refused(struct server_conn *c)
     if (!fx->count || fx->items[fx->count - 1].kind != STORE_FX_CLOSE)
         return false;
     const struct store_effect *item = &fx->items[fx->count - 1];
+    assert(item->conn == &c->wait);
     note(c, item->why == STORE_REFUSED_FULL ? SERVER_NOTE_STORE_FULL : SERVER_NOTE_NOT_NUMBER,
          WIRE_BAD_NONE, (struct str){fx->bytes.data + item->at, item->len});
     return true;
@@ -409,7 +414,10 @@ static bool serve_next(struct server_conn *c, struct str *in, bool *bad)
 static void serve(struct server_conn *c, struct str in)
 {
     bool bad = false;
-    while (!c->is_ending) {
+    for (;;) {
+        send_gathered(c->server);
+        if (c->is_ending)
+            return;
         if (!has_room(c)) {
             pause_reading(c, in);
             break;
@@ -417,7 +425,7 @@ static void serve(struct server_conn *c, struct str in)
         if (!serve_next(c, &in, &bad))
             break;
     }
-    if (bad && !c->is_closing)
+    if (bad)
         conn_end(c, false);
 }
 

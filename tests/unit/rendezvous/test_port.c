@@ -15,10 +15,10 @@
 #include <uv.h>
 
 #include "live_server.h"
+#include "raw_client.h"
 
-enum { ANSWER_MS = 10000, FAR_MS = 3600000, STALLED_FIRST_MS = 100 };
+enum { FAR_MS = 3600000, STALLED_FIRST_MS = 100 };
 
-#define VALIDATE "\x00\xce\xf7\x85\x3c"
 #define ADD_INIT "\x05\0\0\0\0\0\0\0init/\x01\0\0\0\0\0\0\0"
 
 struct seen {
@@ -67,62 +67,6 @@ static struct port_options options(struct seen *seen)
     return opt;
 }
 
-static int dial(uint16_t port)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons(port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
-    return fd;
-}
-
-static void say(int fd, const char *p, size_t n)
-{
-    assert_int_equal(send(fd, p, n, MSG_NOSIGNAL), (ssize_t)n);
-}
-#define SAY(fd, text) say((fd), (text), sizeof(text) - 1)
-
-static void hear(int fd, void *p, size_t n)
-{
-    char *to = p;
-    while (n) {
-        struct pollfd ready = {.fd = fd, .events = POLLIN};
-        assert_int_equal(poll(&ready, 1, ANSWER_MS), 1);
-        ssize_t m = recv(fd, to, n, 0);
-        assert_true(m > 0);
-        to += m;
-        n -= (size_t)m;
-    }
-}
-
-/* End of stream or reset. */
-static void hear_end(int fd)
-{
-    char byte;
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
-    assert_int_equal(poll(&ready, 1, ANSWER_MS), 1);
-    assert_true(recv(fd, &byte, 1, 0) <= 0);
-    close(fd);
-}
-
-static void hear_nothing(int fd)
-{
-    char byte;
-    assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
-    assert_int_equal(errno, EAGAIN);
-}
-
-/* A greeted connection. */
-static int join(uint16_t port)
-{
-    int fd = dial(port);
-    char n[8];
-    SAY(fd, VALIDATE "\x07");
-    hear(fd, n, sizeof n);
-    return fd;
-}
-
 static void get_counts(struct port *p, void *arg)
 {
     port_counts(p, arg);
@@ -141,10 +85,10 @@ static void silence_ends_at_the_deadline(void **state)
     (void)state;
     opt.first_ms = 1;
     struct live_server *s = live_server_start(&opt);
-    hear_end(dial(live_server_port(s)));
-    int partial = dial(live_server_port(s));
-    say(partial, VALIDATE, 1);
-    hear_end(partial);
+    client_hear_end(client_dial(live_server_port(s)));
+    int partial = client_dial(live_server_port(s));
+    client_say(partial, VALIDATE, 1);
+    client_hear_end(partial);
     live_server_stop(s);
     assert_int_equal(seen.notes[SERVER_NOTE_SILENT], 2);
 }
@@ -183,12 +127,12 @@ static void a_late_server_hears_who_spoke_in_time(void **state)
         char n[8];
         opt.first_ms = STALLED_FIRST_MS;
         struct live_server *s = live_server_start(&opt);
-        struct stall late = {dial(live_server_port(s)), &seen, false};
+        struct stall late = {client_dial(live_server_port(s)), &seen, false};
         live_server_call(s, nothing, NULL); /* it has been accepted after the second one */
         live_server_call(s, nothing, NULL);
         live_server_call(s, stall, &late);
         if (!late.is_too_late)
-            hear(late.fd, n, sizeof n);
+            client_hear(late.fd, n, sizeof n);
         close(late.fd);
         live_server_stop(s);
         if (late.is_too_late)
@@ -207,15 +151,15 @@ static void one_silent_connection_for_each_legacy_client(void **state)
     (void)state;
     opt.first_ms = 300;
     struct live_server *s = live_server_start(&opt);
-    int legacy = dial(live_server_port(s));
+    int legacy = client_dial(live_server_port(s));
     SAY(legacy, "\x03" ADD_INIT);
-    hear(legacy, sum, sizeof sum);
-    int silent = dial(live_server_port(s)), one_more = dial(live_server_port(s));
-    hear_end(one_more);
-    hear_nothing(silent);
+    client_hear(legacy, sum, sizeof sum);
+    int silent = client_dial(live_server_port(s)), one_more = client_dial(live_server_port(s));
+    client_hear_end(one_more);
+    client_hear_nothing(silent);
     /* It may still speak one day. */
     SAY(silent, "\x03" ADD_INIT);
-    hear(silent, sum, sizeof sum);
+    client_hear(silent, sum, sizeof sum);
     assert_int_equal(sum[0], 2);
     close(legacy);
     close(silent);
@@ -229,16 +173,16 @@ static void closed_gate_refuses_newcomers_only(void **state)
     char n[8];
     (void)state;
     struct live_server *s = live_server_start(&opt);
-    int old = join(live_server_port(s));
+    int old = client_join(live_server_port(s));
     live_server_call(s, close_gate, NULL);
-    int late = dial(live_server_port(s));
+    int late = client_dial(live_server_port(s));
     SAY(late, VALIDATE "\x07");
-    hear_end(late);
+    client_hear_end(late);
     SAY(old, "\x07");
-    hear(old, n, sizeof n);
+    client_hear(old, n, sizeof n);
     live_server_generation(s);
-    hear_end(old);
-    close(join(live_server_port(s)));
+    client_hear_end(old);
+    close(client_join(live_server_port(s)));
     live_server_stop(s);
     assert_int_equal(seen.notes[SERVER_NOTE_GATE_CLOSED], 1);
 }
@@ -248,7 +192,7 @@ static void closed_gate_refuses_newcomers_only(void **state)
 static void dial_then_next(struct port *p, void *arg)
 {
     int *fd = arg;
-    *fd = dial(port_number(p));
+    *fd = client_dial(port_number(p));
     SAY(*fd, "\x03" ADD_INIT);
     port_gate_close(p);
     port_generation_next(p);
@@ -261,13 +205,13 @@ static void nothing_old_reaches_a_new_store(void **state)
     struct port_counts counts = {0};
     (void)state;
     struct live_server *s = live_server_start(&opt);
-    int undecided = dial(live_server_port(s)), queued;
+    int undecided = client_dial(live_server_port(s)), queued;
     while (!counts.undecided)
         live_server_call(s, get_counts, &counts);
     live_server_call(s, dial_then_next, &queued);
-    hear_end(queued);
+    client_hear_end(queued);
     SAY(undecided, "\x03" ADD_INIT);
-    hear_end(undecided);
+    client_hear_end(undecided);
     live_server_call(s, get_counts, &counts);
     assert_int_equal(counts.joined, 0);
     assert_int_equal(counts.keys, 0);
@@ -282,9 +226,9 @@ static void addresses_are_admitted(void **state)
     (void)state;
     opt.admit = on_admit;
     struct live_server *s = live_server_start(&opt);
-    int fd = dial(live_server_port(s));
+    int fd = client_dial(live_server_port(s));
     SAY(fd, VALIDATE);
-    hear_end(fd);
+    client_hear_end(fd);
     live_server_stop(s);
     assert_int_equal(seen.notes[SERVER_NOTE_NOT_ADMITTED], 1);
 }
@@ -297,17 +241,17 @@ static void nodes_are_handed_on(void **state)
     opt.on_link = on_link;
     struct live_server *s = live_server_start(&opt);
     live_server_call(s, close_gate, NULL); /* does not concern nodes */
-    int fd = dial(live_server_port(s));
+    int fd = client_dial(live_server_port(s));
     SAY(fd, "MSTR");
-    hear_end(fd);
+    client_hear_end(fd);
     live_server_stop(s);
     assert_int_equal(seen.links, 1);
 
     opt.on_link = NULL;
     s = live_server_start(&opt);
-    fd = dial(live_server_port(s));
+    fd = client_dial(live_server_port(s));
     SAY(fd, "MSTR");
-    hear_end(fd);
+    client_hear_end(fd);
     live_server_stop(s);
     assert_int_equal(seen.notes[SERVER_NOTE_NO_LINK], 1);
 }
@@ -323,21 +267,21 @@ static void answers_wait_for_a_slow_reader(void **state)
     (void)state;
     opt.max_unsent = 1 << 16;
     struct live_server *s = live_server_start(&opt);
-    int fd = join(live_server_port(s)), other = join(live_server_port(s));
+    int fd = client_join(live_server_port(s)), other = client_join(live_server_port(s));
     SAY(fd, "\x01\x02\0\0\0\0\0\0\0/b\0\0\x10\0\0\0\0\0");
-    say(fd, big, SIZE);
+    client_say(fd, big, SIZE);
     for (int i = 0; i < TIMES; i++)
         SAY(fd, "\x03\x02\0\0\0\0\0\0\0/b");
     SAY(fd, "\x07");
     SAY(other, "\x07");
-    hear(other, n, sizeof n); /* nobody else waits */
+    client_hear(other, n, sizeof n); /* nobody else waits */
     live_server_call(s, get_counts, &counts);
     assert_int_equal(counts.all.requests[WIRE_GETNUMKEYS], 3); /* not its last one */
     for (int i = 0; i < TIMES; i++) {
-        hear(fd, big, SIZE + 8);
+        client_hear(fd, big, SIZE + 8);
         assert_memory_equal(big, "\0\0\x10\0\0\0\0\0", 8);
     }
-    hear(fd, n, sizeof n);
+    client_hear(fd, n, sizeof n);
     assert_int_equal(n[0], 1);
     close(fd);
     close(other);
@@ -353,11 +297,11 @@ static void answers_come_before_a_refusal(void **state)
     char n[8], waste[4096] = {0};
     (void)state;
     struct live_server *s = live_server_start(&opt);
-    int fd = join(live_server_port(s));
+    int fd = client_join(live_server_port(s));
     SAY(fd, "\x07\x99");
-    say(fd, waste, sizeof waste);
-    hear(fd, n, sizeof n);
-    hear_end(fd);
+    client_say(fd, waste, sizeof waste);
+    client_hear(fd, n, sizeof n);
+    client_hear_end(fd);
     live_server_stop(s);
     assert_int_equal(seen.notes[SERVER_NOTE_BAD_REQUEST], 1);
 }
@@ -402,9 +346,9 @@ static void options_are_inherited(void **state)
     (void)state;
     opt.on_link = check_options;
     struct live_server *s = live_server_start(&opt);
-    int fd = dial(live_server_port(s));
+    int fd = client_dial(live_server_port(s));
     SAY(fd, "M");
-    hear_end(fd);
+    client_hear_end(fd);
     live_server_stop(s);
     assert_int_equal(seen.links, 1);
 }
