@@ -2,7 +2,8 @@
  *
  * Owns the listener, connections until their first bytes say who they are, and the store server
  * of the current generation. Who is who decides wire_detect; what silence means decides
- * peers.c. Everything happens on the loop's thread; callbacks must not close the port.
+ * peers.c. Everything happens on the loop's thread; callbacks must not close the port. The
+ * process has to ignore SIGPIPE.
  */
 #ifndef MUSTER_RENDEZVOUS_PORT_H
 #define MUSTER_RENDEZVOUS_PORT_H

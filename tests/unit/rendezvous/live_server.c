@@ -1,5 +1,6 @@
 #include "live_server.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <uv.h>
@@ -40,6 +41,7 @@ struct live_server *live_server_start(const struct port_options *opt)
     struct live_server *s = mem_alloc(1, sizeof *s);
     struct port_options defaults = port_options_default();
     struct err e;
+    signal(SIGPIPE, SIG_IGN); /* as the launcher does */
     uv_loop_init(&s->loop);
     uv_sem_init(&s->done, 0);
     uv_async_init(&s->loop, &s->wake, on_wake);
