@@ -352,10 +352,21 @@ static void on_after_poll(uv_check_t *h)
 /* Keeps what is left of the input and stops reading until the client takes its answers. */
 static void pause_reading(struct server_conn *c, struct str rest)
 {
+    assert(!c->stash);
     c->is_paused = true;
     c->stash = rest.n ? mem_dup(rest.p, rest.n) : NULL;
     c->stash_len = rest.n;
     uv_read_stop((uv_stream_t *)c->tcp);
+}
+
+/* What follows the rest that pause_reading has kept. */
+static void stash_add(struct server_conn *c, struct str more)
+{
+    if (!more.n)
+        return;
+    c->stash = mem_realloc(c->stash, c->stash_len + more.n, 1);
+    memcpy(c->stash + c->stash_len, more.p, more.n);
+    c->stash_len += more.n;
 }
 
 /* Sends when enough has been gathered, which closes connections that broke. */
@@ -529,7 +540,9 @@ void store_server_take(struct store_server *s, struct uv_tcp_s *tcp, const struc
     if (c->is_legacy)
         peers_legacy_begin(s->env->peers, ip);
     serve(c, first);
-    if (!c->is_ending && more.n)
+    if (c->is_paused)
+        stash_add(c, more);
+    else if (!c->is_ending && more.n)
         serve(c, more);
     read_on(c);
 }

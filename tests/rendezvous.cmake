@@ -9,6 +9,7 @@ rendezvous_helpers(test_port_vectors transcript.c live_server.c)
 rendezvous_helpers(test_store_client live_server.c)
 rendezvous_helpers(test_port live_server.c raw_client.c)
 rendezvous_helpers(test_port_ends live_server.c raw_client.c)
+rendezvous_helpers(test_port_splits live_server.c raw_client.c)
 rendezvous_helpers(test_port_storm live_server.c raw_client.c)
 
 # A stand-alone store: "listening HOST:PORT", stdin drives it.

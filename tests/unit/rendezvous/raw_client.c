@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ANSWER_MS = 10000 };
+enum { ANSWER_MS = 10000, PIECE = 1 << 20 };
 
 int client_dial(uint16_t port)
 {
@@ -54,6 +54,19 @@ void client_hear(int fd, void *p, size_t n)
         to += m;
         n -= (size_t)m;
     }
+}
+
+void client_hear_all(int fd, struct buf *out)
+{
+    ssize_t got;
+    do {
+        char *to = buf_reserve(out, PIECE);
+        await_input(fd);
+        got = recv(fd, to, PIECE, 0);
+        buf_commit(out, got > 0 ? (size_t)got : 0);
+    } while (got > 0);
+    assert_int_equal(got, 0);
+    close(fd);
 }
 
 void client_hear_end(int fd)

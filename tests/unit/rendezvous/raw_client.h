@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 #define VALIDATE "\x00\xce\xf7\x85\x3c"
 
 /* A connection to this port on 127.0.0.1, which has said nothing yet. */
@@ -20,6 +22,9 @@ void client_say(int fd, const void *p, size_t n);
 
 /* Exactly n bytes into p. */
 void client_hear(int fd, void *p, size_t n);
+
+/* All that comes up to the end of the stream, appended to out; closes fd. */
+void client_hear_all(int fd, struct buf *out);
 
 /* End of stream or reset; closes fd. */
 void client_hear_end(int fd);
