@@ -132,6 +132,19 @@ static void refuse(struct newcomer *n, enum server_note_kind kind, enum wire_rea
     close_tcp(p, newcomer_end(n));
 }
 
+/* ---- admission */
+
+static bool is_admitted(const struct port *p, const uv_tcp_t *tcp)
+{
+    struct sockaddr_storage near, far;
+    int near_len = sizeof near, far_len = sizeof far;
+    if (!p->opt.admit)
+        return true;
+    return uv_tcp_getsockname(tcp, (struct sockaddr *)&near, &near_len) == 0
+           && uv_tcp_getpeername(tcp, (struct sockaddr *)&far, &far_len) == 0
+           && p->opt.admit(p->opt.ctx, (struct sockaddr *)&near, (struct sockaddr *)&far);
+}
+
 /* ---- time */
 
 static void on_timer(uv_timer_t *t);
@@ -175,6 +188,10 @@ static void on_timer(uv_timer_t *t)
             continue;
         }
         n->is_kept = true;
+        if (!is_admitted(p, n->tcp)) {
+            refuse(n, SERVER_NOTE_NOT_ADMITTED, WIRE_BAD_NONE);
+            continue;
+        }
         list_remove(&n->link);
         list_push(&p->kept, &n->link);
     }
@@ -182,17 +199,6 @@ static void on_timer(uv_timer_t *t)
 }
 
 /* ---- first bytes */
-
-static bool is_admitted(const struct port *p, const uv_tcp_t *tcp)
-{
-    struct sockaddr_storage near, far;
-    int near_len = sizeof near, far_len = sizeof far;
-    if (!p->opt.admit)
-        return true;
-    return uv_tcp_getsockname(tcp, (struct sockaddr *)&near, &near_len) == 0
-           && uv_tcp_getpeername(tcp, (struct sockaddr *)&far, &far_len) == 0
-           && p->opt.admit(p->opt.ctx, (struct sockaddr *)&near, (struct sockaddr *)&far);
-}
 
 static void decide_store(struct newcomer *n, enum wire_dialect dialect, struct str first,
                          struct str more)

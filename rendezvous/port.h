@@ -36,8 +36,9 @@ struct port_options {
     struct wire_limits limits;
     void *ctx; /* of the callbacks, each of which may be NULL */
     void (*on_note)(void *ctx, const struct server_note *note);
-    /* Whether a c10d client is served: near and far are the ends of its connection. Asked once
-     * a connection, when it has said that it is one. NULL: all are. */
+    /* Whether a c10d client is served: near and far are the ends of its connection. Asked
+     * when a connection has said that it is one, and of a silent one before it is kept as a
+     * second one of PyTorch 1.13. NULL: all are. */
     bool (*admit)(void *ctx, const struct sockaddr *near, const struct sockaddr *far);
     /* A node: tcp (from malloc, not reading) now belongs to the callee, which frees it in its
      * close callback. first: all that has been read, valid during the call. NULL: such

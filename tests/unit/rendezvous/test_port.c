@@ -233,6 +233,44 @@ static void addresses_are_admitted(void **state)
     assert_int_equal(seen.notes[SERVER_NOTE_NOT_ADMITTED], 1);
 }
 
+static void admit_all(struct port *p, void *arg)
+{
+    (void)p;
+    ((struct seen *)arg)->admit = true;
+}
+
+static void admit_none(struct port *p, void *arg)
+{
+    (void)p;
+    ((struct seen *)arg)->admit = false;
+}
+
+/* It would take the place of a legacy client's own. */
+static void a_silent_stranger_is_not_kept(void **state)
+{
+    struct seen seen = {.admit = true};
+    struct port_options opt = options(&seen);
+    char sum[8];
+    (void)state;
+    opt.admit = on_admit;
+    opt.first_ms = 300;
+    struct live_server *s = live_server_start(&opt);
+    int legacy = client_dial(live_server_port(s));
+    SAY(legacy, "\x03" ADD_INIT);
+    client_hear(legacy, sum, sizeof sum);
+    live_server_call(s, admit_none, &seen);
+    client_hear_end(client_dial(live_server_port(s)));
+    live_server_call(s, admit_all, &seen);
+    int silent = client_dial(live_server_port(s)), one_more = client_dial(live_server_port(s));
+    client_hear_end(one_more);
+    client_hear_nothing(silent);
+    close(legacy);
+    close(silent);
+    live_server_stop(s);
+    assert_int_equal(seen.notes[SERVER_NOTE_NOT_ADMITTED], 1);
+    assert_int_equal(seen.notes[SERVER_NOTE_SILENT], 1);
+}
+
 static void nodes_are_handed_on(void **state)
 {
     struct seen seen = {0};
@@ -362,6 +400,7 @@ int main(void)
         cmocka_unit_test(closed_gate_refuses_newcomers_only),
         cmocka_unit_test(nothing_old_reaches_a_new_store),
         cmocka_unit_test(addresses_are_admitted),
+        cmocka_unit_test(a_silent_stranger_is_not_kept),
         cmocka_unit_test(nodes_are_handed_on),
         cmocka_unit_test(answers_wait_for_a_slow_reader),
         cmocka_unit_test(answers_come_before_a_refusal),
