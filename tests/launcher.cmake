@@ -7,6 +7,8 @@ muster_layer(launcher_driven unit/launcher/driven.c)
 target_link_libraries(launcher_driven PUBLIC muster_core)
 target_include_directories(launcher_driven PUBLIC unit/launcher)
 muster_unit_tests(launcher launcher_driven muster_io muster_core rendezvous_io rendezvous_core base dep_uv)
+target_sources(launcher_test_head_links PRIVATE unit/rendezvous/raw_client.c)
+target_include_directories(launcher_test_head_links PRIVATE unit/rendezvous)
 
 add_executable(escape system/toys/escape.c)
 target_link_libraries(escape PRIVATE muster_flags Threads::Threads)

@@ -195,6 +195,18 @@ static void drop_stranger(struct head_link *l)
     link_close(l->link);
 }
 
+/* The oldest of those that have not named the job, as a node does with its first bytes; of
+ * those that have, where all did. */
+static struct head_link *least_stranger(struct head_links *hl)
+{
+    for (struct list *at = hl->strangers.next; at != &hl->strangers; at = at->next) {
+        struct head_link *l = list_entry(at, struct head_link, node);
+        if (!link_is_named(l->link))
+            return l;
+    }
+    return list_first(&hl->strangers, struct head_link, node);
+}
+
 void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str first,
                        int64_t user)
 {
@@ -205,7 +217,7 @@ void head_links_accept(struct head_links *hl, struct uv_tcp_s *tcp, struct str f
         l->ip = peer_ip_from((struct sockaddr *)&peer);
     l->user = user;
     if (hl->nstrangers >= hl->max_strangers)
-        drop_stranger(list_first(&hl->strangers, struct head_link, node));
+        drop_stranger(least_stranger(hl));
     l->owner = hl;
     list_push(&hl->strangers, &l->node);
     hl->nstrangers++;

@@ -36,7 +36,7 @@ struct head_links_events {
 };
 
 /* key is borrowed. nnodes bounds how many that have not yet proved themselves are heard at a
- * time: max(256, 2 * nnodes); of more, the oldest goes. */
+ * time: max(256, 2 * nnodes); of more, the oldest that has not named the job goes. */
 struct head_links *head_links_new(struct uv_loop_s *loop, const struct link_key *key,
                                   uint32_t nnodes, const struct head_links_events *events);
 
