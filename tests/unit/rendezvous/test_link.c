@@ -27,7 +27,7 @@ struct seen {
     unsigned opened, closed, tries, drained;
     size_t candidate;
     char peer[64];
-    bool has_why, is_named, close_on_open, close_on_frame, is_open_at_open;
+    bool has_why, is_named, close_on_open, close_on_frame, pause_on_open, is_open_at_open;
     struct err why, last_try;
     struct buf frames; /* one after the other, each followed by '|' */
     size_t bytes, nframes;
@@ -54,6 +54,8 @@ static void on_open(void *ctx, struct link *l, const struct link_peer *peer)
     snprintf(s->peer, sizeof s->peer, "%s", peer->address);
     if (s->close_on_open)
         link_close(l);
+    if (s->pause_on_open)
+        link_pause(l, true);
 }
 
 static void on_frame(void *ctx, struct link *l, struct str frame)
@@ -562,6 +564,61 @@ static void pausing_between_frames(void **state)
     scene_end(&sc);
 }
 
+/* Says them in two pieces, of which the other side has read the first; 0 = in one. */
+static void say_cut(struct scene *sc, int fd, const struct buf *bytes, size_t at)
+{
+    say(fd, bytes->data, at);
+    for (int i = 0; at && i < 3; i++)
+        uv_run(&sc->loop, UV_RUN_NOWAIT);
+    say(fd, bytes->data + at, bytes->len - at);
+}
+
+/* A node's bytes, cut anywhere, to a head that goes on at once, or pauses before the frames and
+ * then resumes. *said: how many may be cut. */
+static void join_cut(size_t at, bool is_paused, size_t *said)
+{
+    struct scene sc;
+    struct buf out;
+    struct err e;
+    char reply[REPLY];
+    scene_begin(&sc, key(secret_1, "job"), key(secret_1, "job"));
+    sc.head.pause_on_open = is_paused;
+    int fd = raw_dial(&sc);
+    buf_init(&out, 0);
+    struct link_auth *a = link_auth_new(sc.node_key, LINK_NODE, &out);
+    say_cut(&sc, fd, &out, at % out.len);
+    buf_reset(&out);
+    hear(&sc, fd, reply, sizeof reply);
+    struct str in = {reply, sizeof reply};
+    assert_int_equal(link_auth_take(a, &in, &out, &e), LINK_AUTH_OPEN);
+    link_auth_seal(a, LINK_TAG_FRAME, STR_LIT("one"), &out);
+    link_auth_seal(a, LINK_TAG_FRAME, STR_LIT("two"), &out);
+    *said = out.len;
+    say_cut(&sc, fd, &out, at);
+    UNTIL(&sc, sc.head.opened);
+    if (is_paused) {
+        uv_run(&sc.loop, UV_RUN_NOWAIT);
+        assert_int_equal(sc.head.nframes, 0);
+        link_pause(sc.head.link, false);
+    }
+    UNTIL(&sc, sc.head.nframes == 2);
+    assert_string_equal(buf_str(&sc.head.frames), "one|two|");
+    buf_fini(&out);
+    link_auth_free(a);
+    close(fd);
+    scene_end(&sc);
+}
+
+static void a_node_is_understood_wherever_it_is_cut(void **state)
+{
+    size_t said = 1;
+    (void)state;
+    for (size_t at = 0; at < said; at++)
+        join_cut(at, at % 2, &said);
+    for (size_t at = 0; at < said; at += 3)
+        join_cut(at, at % 2 == 0, &said);
+}
+
 /* ---- who is not let in */
 
 static void expect_refused(struct link_key *head, struct link_key *node, enum err_code code,
@@ -921,6 +978,7 @@ int main(void)
         cmocka_unit_test(both_ends_notice_a_cut),
         cmocka_unit_test(a_pause_is_told_to_the_other_side),
         cmocka_unit_test(pausing_between_frames),
+        cmocka_unit_test(a_node_is_understood_wherever_it_is_cut),
         cmocka_unit_test(another_secret),
         cmocka_unit_test(one_side_without_a_secret),
         cmocka_unit_test(another_job),
