@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "launcher/core/node_sample.h"
+#include "launcher/io/reap.h"
 
 enum { READ_BYTES = 16 * 1024, LAST_WAIT_MS = 500 };
 
@@ -96,10 +96,9 @@ static void end_helper(struct helper *h)
  * in its driver it leaves. */
 static void await_helper(const struct helper *h)
 {
-    struct pollfd end = {.fd = h->pidfd, .events = POLLIN};
+    int status;
     syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
-    if (poll(&end, 1, LAST_WAIT_MS) > 0)
-        waitpid(h->pid, NULL, WNOHANG);
+    reap(h->pid, h->pidfd, LAST_WAIT_MS, &status);
 }
 
 void sampler_free(struct sampler *s)

@@ -283,6 +283,21 @@ is_gone() { # pid
   expect_status 78
 }
 
+@test "a probe that not even SIGKILL ends is left, and said" {
+  fake_driver N4
+  export MUSTER_PROBE=$BIN/unkillable UNKILLABLE=$BATS_TEST_TMPDIR/fifo
+  mkfifo fifo
+  unkillable hold fifo 3>&- &
+  run_muster doctor --only nccl.library -v
+  kill "$!" # which lets the other end
+  [[ $output != *"? nccl.library"*"which NCCL"* ]] || skip "nobody may trace here"
+  expect_status 0
+  expect_in "$stderr" "muster-worker --probe did not end within 10 s, nor by SIGKILL: process "
+  expect_in "$output" "sleeps in a driver or a file system that hangs, and is left"
+  expect_in "$output" "? nccl.library"
+  no_leftovers
+}
+
 @test "p2p.cumemhost and nccl.library: what the worker's probe says" {
   fake_driver N4
   probe_says driver=12080 runtime=12080 code=0 peers=0 nccl_version=2.28.9 nccl_header=2.28.9
