@@ -298,6 +298,18 @@ is_gone() { # pid
   no_leftovers
 }
 
+@test "an ssh that lives on without its streams is ended" {
+  script deaf <<'W'
+trap '' TERM
+exec <&- >&- 2>&-
+while :; do sleep 1; done
+W
+  run_muster doctor --hosts nowhere.invalid --ssh ./deaf
+  expect_status 69
+  expect_in "$stderr" "nowhere.invalid: it cannot be asked"
+  no_leftovers
+}
+
 @test "p2p.cumemhost and nccl.library: what the worker's probe says" {
   fake_driver N4
   probe_says driver=12080 runtime=12080 code=0 peers=0 nccl_version=2.28.9 nccl_header=2.28.9
