@@ -56,20 +56,22 @@ static int check_worker(const struct check *c, struct err *e)
         return options_has_hosts(&c->opt.launch) ? 0 : -1;
     struct check_words argv = {0};
     struct buf answer;
-    bool is_complete = false;
-    int status = 0;
+    struct capture_end end;
     check_words_add(&argv, c->opt.worker);
     for (size_t i = 0; i < c->opt.test.n; i++)
         check_words_add(&argv, c->opt.test.items[i]);
     check_words_add(&argv, "--version");
     buf_init(&answer, ANSWER_MAX);
-    int rc = capture(path, argv.items, environ, DEADLINE_MS, &answer, &is_complete, &status, e);
-    if (rc == 0 && !is_complete)
+    int rc = capture(path, argv.items, environ, DEADLINE_MS, &answer, &end, e);
+    if (rc == 0 && end.left)
+        rc = capture_late(&end, path, DEADLINE_MS, e);
+    else if (rc == 0 && !end.is_complete)
         rc = err_set(e, ERR_UNAVAILABLE,
                      "%s --version did not end within %d s, or said more than %d KiB: is it "
                      "muster-worker?",
                      path, DEADLINE_MS / 1000, ANSWER_MAX / 1024);
-    if (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == err_exit_status(ERR_USAGE)) {
+    if (rc == 0 && WIFEXITED(end.status)
+        && WEXITSTATUS(end.status) == err_exit_status(ERR_USAGE)) {
         const char *text = buf_str(&answer);
         text += str_starts(str_from(text), speaker) ? sizeof speaker - 1 : 0;
         rc = err_set(e, ERR_USAGE, "%.*s", (int)strcspn(text, "\n"), text);

@@ -17,7 +17,7 @@
 #include "launcher/io/gpu_samples.h"
 #include "launcher/io/usage.h"
 
-enum { SUBJECTS_MAX = 4096, UUID_BYTES = 96 };
+enum { SUBJECTS_MAX = 4096 /* workers of a node */, UUID_BYTES = 96 };
 
 struct measured {
     size_t n;
@@ -29,18 +29,22 @@ struct measured {
     struct gpu_sample gpus[SUBJECTS_MAX];
 };
 
+/* -1: this is no question. */
 static int read_subjects(struct str line, struct measured *m)
 {
     struct sample_subject subject;
-    int rc = 0;
-    for (m->n = 0; m->n < SUBJECTS_MAX && (rc = sample_ask_next(&line, &subject)) > 0; m->n++) {
+    int rc;
+    m->n = 0;
+    while ((rc = sample_ask_next(&line, &subject)) > 0) {
+        if (m->n == SUBJECTS_MAX)
+            return -1;
         char *text = m->texts[m->n];
         snprintf(text, UUID_BYTES, "%.*s", STR_ARG(subject.uuid));
         m->uuids[m->n] = subject.uuid.p ? text : NULL;
         m->local_ranks[m->n] = subject.local_rank;
-        m->sessions[m->n] = subject.pid;
+        m->sessions[m->n++] = subject.pid;
     }
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 static void measure_usage(struct measured *m)
@@ -64,9 +68,11 @@ static void measure_gpus(struct measured *m, const struct gpu_samples *gpus)
 static void tell(const struct measured *m, const char *why)
 {
     struct buf text;
+    size_t left_out = 0;
     buf_init(&text, 0);
     for (size_t i = 0; i < m->n && !why; i++)
-        node_sample_add_figures(m->local_ranks[i], &m->samples[i], &text);
+        left_out += node_sample_add_figures(m->local_ranks[i], &m->samples[i], &text);
+    node_sample_add_left_out(left_out, &text);
     if (why)
         node_sample_add_why(why, &text);
     puts(buf_str(&text));

@@ -93,14 +93,16 @@ static void answer(struct node *n, struct effects *fx)
 /* All nodes are asked at once, but measuring takes its time: steps are those of now. */
 static void note_steps(struct node *n, uint64_t now_ms)
 {
+    size_t left_out = 0;
     for (uint32_t i = 0; i < n->nworkers; i++) {
         const struct worker_plan *w = &n->plan->workers[i];
         struct rank_facts facts;
         pulse_facts(n->pulse, i, now_ms, &facts);
         const struct node_sample_rank rank = {i,          w->gpu_index,   w->gpu_uuid,
                                               facts.step, facts.quiet_ms, {true, now_ms}};
-        node_sample_add_rank(&rank, &n->sample);
+        left_out += node_sample_add_rank(&rank, &n->sample);
     }
+    node_sample_add_left_out(left_out, &n->sample);
 }
 
 void node_pulse_sample(struct node *n, uint64_t now_ms, struct effects *fx)
@@ -122,6 +124,6 @@ void node_pulse_sampled(struct node *n, struct str items, struct effects *fx)
     if (!n->is_sampling)
         return;
     n->is_sampling = false;
-    node_sample_add_items(items, &n->sample);
+    node_sample_add_left_out(node_sample_add_items(items, &n->sample), &n->sample);
     answer(n, fx);
 }

@@ -1,15 +1,33 @@
 #include "launcher/core/node_sample.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { WORD_BYTES_MAX = 120, WHY_BYTES_MAX = 400 };
+enum {
+    WORD_BYTES_MAX = 120,
+    WHY_BYTES_MAX = 400,
+    WHY_ROOM = 4 * (WHY_BYTES_MAX + 8) /* of each helper, of what was left out on the way */
+};
+
+static const char why_key[] = "why,";
 
 /* ---- written ---- */
 
-static void add_item(const struct buf *item, struct buf *out)
+static size_t add_item(struct str item, struct buf *out)
 {
-    if (out->len + item->len <= NODE_SAMPLE_BYTES_MAX)
-        buf_add(out, item->data, item->len);
+    size_t room = str_starts(item, why_key) ? 0 : WHY_ROOM;
+    if (out->len + item.n + room > NODE_SAMPLE_BYTES_MAX)
+        return 1;
+    buf_add(out, item.p, item.n);
+    return 0;
+}
+
+static size_t end_item(struct buf *item, struct buf *out)
+{
+    buf_addc(item, ';');
+    size_t left_out = add_item((struct str){item->data, item->len}, out);
+    buf_fini(item);
+    return left_out;
 }
 
 static void add_word(const char *text, struct buf *out)
@@ -29,7 +47,7 @@ static void add_count(struct maybe_u64 n, struct buf *out)
         buf_adds(out, ",-");
 }
 
-void node_sample_add_rank(const struct node_sample_rank *rank, struct buf *out)
+size_t node_sample_add_rank(const struct node_sample_rank *rank, struct buf *out)
 {
     struct buf item;
     buf_init(&item, 0);
@@ -40,45 +58,49 @@ void node_sample_add_rank(const struct node_sample_rank *rank, struct buf *out)
     add_count(rank->step, &item);
     add_count(rank->quiet_ms, &item);
     add_count(rank->asked_ms, &item);
-    buf_addc(&item, ';');
-    add_item(&item, out);
-    buf_fini(&item);
+    return end_item(&item, out);
 }
 
-void node_sample_add_figures(uint32_t local_rank, const struct rank_sample *figures,
-                             struct buf *out)
+size_t node_sample_add_figures(uint32_t local_rank, const struct rank_sample *figures,
+                               struct buf *out)
 {
     struct buf item;
     buf_init(&item, 0);
     buf_addf(&item, "sample,%u", (unsigned)local_rank);
     rank_sample_format(figures, ',', &item);
-    buf_addc(&item, ';');
-    add_item(&item, out);
-    buf_fini(&item);
+    return end_item(&item, out);
 }
 
-void node_sample_add_why(const char *why, struct buf *out)
+size_t node_sample_add_why(const char *why, struct buf *out)
 {
     struct buf item;
     buf_init(&item, 0);
-    buf_adds(&item, "why,");
+    buf_adds(&item, why_key);
     for (size_t i = 0; i < WHY_BYTES_MAX && why[i]; i++)
         buf_addc(&item, (unsigned char)why[i] < ' ' || why[i] == ';' ? '_' : why[i]);
-    buf_addc(&item, ';');
-    add_item(&item, out);
-    buf_fini(&item);
+    return end_item(&item, out);
 }
 
-void node_sample_add_items(struct str text, struct buf *out)
+size_t node_sample_add_items(struct str text, struct buf *out)
 {
     const char *end;
+    size_t left_out = 0;
     for (; text.n && (end = memchr(text.p, ';', text.n)) != NULL;) {
         size_t n = (size_t)(end - text.p) + 1;
-        if (out->len + n > NODE_SAMPLE_BYTES_MAX)
-            return;
-        buf_add(out, text.p, n);
+        left_out += add_item((struct str){text.p, n}, out);
         text = (struct str){text.p + n, text.n - n};
     }
+    return left_out;
+}
+
+void node_sample_add_left_out(size_t n, struct buf *out)
+{
+    char why[WHY_BYTES_MAX];
+    if (!n)
+        return;
+    snprintf(why, sizeof why, "%zu have no room in the %d KiB that a node says", n,
+             NODE_SAMPLE_BYTES_MAX / 1024);
+    node_sample_add_why(why, out);
 }
 
 /* ---- read ---- */

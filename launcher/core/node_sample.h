@@ -6,14 +6,15 @@
  *   why,WORDS;                  why figures are missing
  *
  * - is not known. A node says all this in at most NODE_SAMPLE_BYTES_MAX bytes, of a rank with a
- * GPU in about 250; what has no room is left out, whole items, the last first.
+ * GPU in about 250, at most in 800. What has no room is left out, whole items, the last first;
+ * a why always has some, and whoever leaves out says so by node_sample_add_left_out.
  */
 #ifndef MUSTER_LAUNCHER_CORE_NODE_SAMPLE_H
 #define MUSTER_LAUNCHER_CORE_NODE_SAMPLE_H
 
 #include "launcher/core/rank_sample.h"
 
-enum { NODE_SAMPLE_BYTES_MAX = 64 * 1024 };
+enum { NODE_SAMPLE_BYTES_MAX = 4 << 20 }; /* for the 4,096 workers that a node may have */
 
 enum node_sample_kind { NODE_SAMPLE_RANK, NODE_SAMPLE_FIGURES, NODE_SAMPLE_WHY };
 
@@ -35,15 +36,18 @@ struct node_sample_rank {
 };
 
 /* Append an item. What would not fit into a word, or into why, becomes '_'; texts that are too
- * long are cut. */
-void node_sample_add_rank(const struct node_sample_rank *rank, struct buf *out);
-void node_sample_add_figures(uint32_t local_rank, const struct rank_sample *figures,
-                             struct buf *out);
-void node_sample_add_why(const char *why, struct buf *out);
+ * long are cut. Returned is how many were left out: 0 or 1. */
+size_t node_sample_add_rank(const struct node_sample_rank *rank, struct buf *out);
+size_t node_sample_add_figures(uint32_t local_rank, const struct rank_sample *figures,
+                               struct buf *out);
+size_t node_sample_add_why(const char *why, struct buf *out);
 
-/* Appends the items of text, as many as there is room for. What is behind the last ; is none.
- */
-void node_sample_add_items(struct str text, struct buf *out);
+/* Appends the items of text and returns how many had no room. What is behind the last ; is
+ * none. */
+size_t node_sample_add_items(struct str text, struct buf *out);
+
+/* Appends why n figures are missing: they had no room. Nothing for 0. */
+void node_sample_add_left_out(size_t n, struct buf *out);
 
 /* Takes the next item off the front of *rest, any bytes; items of a later muster are skipped.
  * 1, 0 at the end, or -1: this is none. */

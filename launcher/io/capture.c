@@ -5,12 +5,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "launcher/io/descendants.h"
 #include "launcher/io/guard.h"
+#include "launcher/io/reap.h"
 #include "launcher/io/spawn.h"
 
 struct command {
@@ -98,15 +98,15 @@ static bool has_ended(int pidfd, uint64_t end)
 }
 
 /* With all that it has started, in its session or out of it. */
-static void end(const struct command *c, int *status)
+static void end_command(const struct command *c, struct capture_end *end)
 {
     if (!c->pid)
         return;
     kill(-c->pid, SIGKILL);
     descendants_signal(c->descendants, SIGKILL);
     guard_note_session(c->guard, 0, 0);
-    while (waitpid(c->pid, status, 0) < 0 && errno == EINTR)
-        ;
+    end->left = reap(c->pid, c->pidfd, REAP_MS, &end->status) ? 0 : c->pid;
+    end->is_complete = end->is_complete && !end->left;
     close(c->pidfd);
 }
 
@@ -126,10 +126,11 @@ static void release(struct command *c)
 }
 
 int capture(const char *path, char *const *argv, char *const *environment, uint64_t deadline_ms,
-            struct buf *out, bool *is_complete, int *status, struct err *e)
+            struct buf *out, struct capture_end *end, struct err *e)
 {
     struct command c;
     struct spawn s;
+    *end = (struct capture_end){0};
     watch_over(&c);
     spawn_init(&s);
     s.path = path;
@@ -140,11 +141,23 @@ int capture(const char *path, char *const *argv, char *const *environment, uint6
     int fd = start(&c, &s, e);
     if (fd >= 0) {
         uint64_t end_ms = now_ms() + deadline_ms;
-        *is_complete = read_all(fd, end_ms, out) && has_ended(c.pidfd, end_ms);
+        end->is_complete = read_all(fd, end_ms, out) && has_ended(c.pidfd, end_ms);
     }
-    end(&c, status);
+    end_command(&c, end);
     if (fd >= 0) /* not before: its end would be SIGPIPE's */
         close(fd);
     release(&c);
     return fd < 0 ? -1 : 0;
+}
+
+int capture_late(const struct capture_end *end, const char *what, uint64_t deadline_ms,
+                 struct err *e)
+{
+    const int limit_s = (int)(deadline_ms / 1000);
+    if (!end->left)
+        return err_set(e, ERR_UNAVAILABLE, "%s did not end within %d s", what, limit_s);
+    return err_set(e, ERR_UNAVAILABLE,
+                   "%s did not end within %d s, nor by SIGKILL: process %d sleeps in a driver "
+                   "or a file system that hangs, and is left",
+                   what, limit_s, (int)end->left);
 }

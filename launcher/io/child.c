@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "launcher/io/reap.h"
 
 #ifndef P_PIDFD
 #define P_PIDFD 3 /* Linux 5.4 */
@@ -182,8 +183,9 @@ struct child *child_new(struct child_host *host, const struct child_start *start
     if (rc == 0 && rc_err == 0
         && watch_start(host->watches, &c->exit, c->pidfd, on_exited, c, e) == 0)
         return c;
+    int status;
     child_kill(c, SIGKILL); /* what cannot be watched must not run */
-    waitid((idtype_t)P_PIDFD, (id_t)c->pidfd, &(siginfo_t){0}, WEXITED);
+    reap(c->pid, c->pidfd, REAP_MS, &status);
     child_free(c);
     return NULL;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "launcher/core/reach_plan.h"
 #include "launcher/io/evidence_reach.h"
+#include "launcher/io/reap.h"
 #include "launcher/io/spread.h"
 
 enum {
@@ -40,7 +41,8 @@ enum asked_state {
 struct asked {
     const struct host *host;
     enum asked_state state;
-    pid_t pid;            /* 0 = none */
+    pid_t pid; /* 0 = none, or collected */
+    int pidfd;
     int in, out, err;     /* its streams; -1 = closed */
     struct buf answer;    /* the part that is being read */
     struct buf complaint; /* standard error */
@@ -141,6 +143,8 @@ static int start(const struct ask *a, struct asked *h, struct err *e)
     h->err = err[0];
     if (why)
         err_sys(e, why, "%s", argv.words[0]);
+    else
+        h->pidfd = (int)syscall(SYS_pidfd_open, h->pid, 0);
     argv_fini(&argv);
     return why ? -1 : 0;
 }
@@ -307,38 +311,67 @@ static void reach_all(struct ask *a, struct pollfd *p)
 
 /* ---- the end ---- */
 
-/* Its input has ended, so it ends; if not, it is ended. */
-static void leave(struct asked *h, uint64_t end)
+static int time_left(uint64_t end_ms)
+{
+    uint64_t now = now_ms();
+    return now < end_ms ? (int)(end_ms - now) : 0;
+}
+
+static void collect(struct asked *h, uint64_t end_ms)
+{
+    int status;
+    if (h->pid > 0 && reap(h->pid, h->pidfd, time_left(end_ms), &status))
+        h->pid = 0;
+}
+
+/* Its input has ended, so it ends; if not, it is ended. It may close its output and live on. */
+static void leave(struct asked *h, uint64_t end_ms)
 {
     if (h->state == ASKED_LOST && h->pid > 0)
         kill(h->pid, SIGTERM);
-    while (h->out >= 0 && now_ms() < end) {
+    while (h->out >= 0 && now_ms() < end_ms) {
         struct pollfd p = {.fd = h->out, .events = POLLIN};
-        uint64_t now = now_ms();
         char part[256];
-        if (poll(&p, 1, now < end ? (int)(end - now) : 0) > 0
-            && recv(h->out, part, sizeof part, 0) <= 0)
+        if (poll(&p, 1, time_left(end_ms)) > 0 && recv(h->out, part, sizeof part, 0) <= 0)
             close_fd(&h->out);
     }
-    if (h->pid > 0 && h->out >= 0)
+    collect(h, end_ms);
+    if (h->pid > 0)
         kill(h->pid, SIGKILL);
-    while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+}
+
+static void forget(struct asked *h)
+{
+    if (h->pid > 0)
+        log_warn("doctor", "%s: process %d does not end", h->host->name, (int)h->pid);
+    close_fd(&h->pidfd);
     close_fd(&h->out);
     close_fd(&h->err);
     buf_fini(&h->answer);
     buf_fini(&h->complaint);
 }
 
+/* Both bounds are for all of them together. */
+static void leave_all(struct ask *a)
+{
+    uint64_t end_ms = now_ms() + LEAVE_MS;
+    for (size_t i = 0; i < a->n; i++)
+        close_fd(&a->hosts[i].in);
+    for (size_t i = 0; i < a->n; i++)
+        leave(&a->hosts[i], end_ms);
+    end_ms = now_ms() + REAP_MS;
+    for (size_t i = 0; i < a->n; i++) {
+        collect(&a->hosts[i], end_ms);
+        forget(&a->hosts[i]);
+    }
+}
+
 static void finish(struct ask *a, struct evidence_set *out, size_t *nlost)
 {
     *out = (struct evidence_set){.hosts = mem_alloc(a->n, sizeof *out->hosts)};
-    uint64_t end = now_ms() + LEAVE_MS; /* for all of them */
-    for (size_t i = 0; i < a->n; i++)
-        close_fd(&a->hosts[i].in);
+    leave_all(a);
     for (size_t i = 0; i < a->n; i++) {
         struct asked *h = &a->hosts[i];
-        leave(h, end);
         if (h->state == ASKED_DONE) {
             evidence_set_text(&h->ev.host, h->host->name);
             out->hosts[out->n++] = h->ev;
@@ -377,7 +410,8 @@ int doctor_hosts_ask(const struct options *opt, bool is_worker_asked, struct evi
     a.n = list.n;
     a.hosts = mem_alloc(a.n, sizeof *a.hosts);
     for (size_t i = 0; i < a.n; i++) {
-        a.hosts[i] = (struct asked){.host = &list.hosts[i], .in = -1, .out = -1, .err = -1};
+        a.hosts[i] =
+            (struct asked){.host = &list.hosts[i], .pidfd = -1, .in = -1, .out = -1, .err = -1};
         buf_init(&a.hosts[i].answer, ANSWER_MAX);
         buf_init(&a.hosts[i].complaint, ANSWER_MAX);
     }

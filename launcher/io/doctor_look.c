@@ -32,6 +32,7 @@ int doctor_look_here(const struct options *opt, bool is_worker_asked, struct hos
     const struct evidence_request request = {.opt = opt,
                                              .facts = &facts,
                                              .source = source,
+                                             .is_nvml_late = why.code == ERR_TIMEOUT,
                                              .is_worker_asked = is_worker_asked,
                                              .root = root ? root : ""};
     if (rc == 0)

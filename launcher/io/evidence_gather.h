@@ -17,6 +17,7 @@ struct evidence_request {
     const struct options *opt;
     const struct facts *facts; /* with its GPUs */
     enum probe_source source;  /* where these are from */
+    bool is_nvml_late;         /* it did not answer: it is not asked again */
     bool is_worker_asked;      /* also run the worker's probe */
     const char *root;          /* "" but for tests */
 };

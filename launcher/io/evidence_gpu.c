@@ -253,7 +253,7 @@ void evidence_gather_gpus(const struct evidence_request *r, struct host_evidence
         add_gpu(r->root, &inv->devices[i], r->source != PROBE_PROC, ev);
     if (r->source == PROBE_NO_GPU || r->source == PROBE_FAKE)
         evidence_set(&ev->nvml, -1);
-    else
+    else if (!r->is_nvml_late)
         ask_nvml(path && *path ? path : NULL, ev);
     if (inv && evidence_is(&ev->nvml, NVML_OK))
         ask_far_ends(path && *path ? path : NULL, inv, ev);

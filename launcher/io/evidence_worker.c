@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "base/log.h"
 #include "launcher/core/probe_answer.h"
 #include "launcher/io/capture.h"
 #include "launcher/io/spawn.h"
@@ -14,17 +15,18 @@ static void run(const char *path, const struct evidence_request *r, struct host_
     char *argv[] = {(char *)(uintptr_t)path, (char *)(uintptr_t) "--probe", NULL};
     struct buf answer;
     struct err e;
-    bool is_complete = false;
-    int status = 0;
+    struct capture_end end;
     buf_init(&answer, ANSWER_MAX);
     int rc = capture(path, argv, (char *const *)(uintptr_t)r->facts->environment, DEADLINE_MS,
-                     &answer, &is_complete, &status, &e);
+                     &answer, &end, &e);
     if (rc < 0) {
         evidence_set_text(&ev->probe_error, e.text);
-    } else if (!is_complete) {
-        evidence_set_text(&ev->probe_error, "it did not end within 10 s");
+    } else if (!end.is_complete) {
+        capture_late(&end, "muster-worker --probe", DEADLINE_MS, &e);
+        log_warn("doctor", "%s", e.text); /* a rule that is not judged is no finding */
+        evidence_set_text(&ev->probe_error, e.text);
     } else {
-        evidence_set(&ev->probe, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+        evidence_set(&ev->probe, WIFEXITED(end.status) ? WEXITSTATUS(end.status) : -1);
         probe_answer_read((struct str){buf_str(&answer), answer.len}, ev);
     }
     buf_fini(&answer);

@@ -4,8 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "launcher/io/probe_apart.h"
 #include "launcher/io/probe_fake.h"
-#include "launcher/io/probe_nvml.h"
 #include "launcher/io/probe_proc.h"
 
 /* Any trace of an NVIDIA driver: its control node, its /proc folder, the device of WSL. */
@@ -46,7 +47,10 @@ int probe_devices(bool with_load, enum probe_source *source, struct inventory *o
         *source = PROBE_NO_GPU;
         return 0;
     }
-    if (probe_nvml(path && path[0] ? path : NULL, with_load, out, why) == 0)
+    int rc = probe_apart(path && path[0] ? path : NULL, with_load, PROBE_APART_MS, out, why);
+    if (rc < 0 && why->code == ERR_TIMEOUT)
+        log_warn("nvml", "%s", why->text);
+    if (rc == 0)
         *source = PROBE_NVML;
     else if (probe_proc("/proc", out, &proc) == 0)
         *source = PROBE_PROC;

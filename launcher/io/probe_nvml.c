@@ -147,7 +147,7 @@ static int enumerate(const struct nvml *n, bool with_load, struct inventory *out
     int rc = n->count(&count);
     if (rc != NVML_OK)
         return nvml_fail(n, "nvmlDeviceGetCount_v2", rc, e);
-    if (count > 1024)
+    if (count > NVML_GPUS_MAX)
         return err_set(e, ERR_UNAVAILABLE, "NVML: it counts %u GPUs", (unsigned)count);
     *out = (struct inventory){.devices = mem_alloc(count, sizeof *out->devices)};
     for (uint32_t i = 0; i < count; i++)

@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "launcher/core/device.h"
 
+enum { NVML_GPUS_MAX = 1024 };
+
 /* Reads the inventory. path: the library, NULL = libnvidia-ml.so.1. with_load: also how busy
  * each GPU is, which takes 4 ms a GPU (H200, driver 580), else util is -1. A GPU that NVML
  * counts but calls lost is listed with lost set and what is known of it; one that may not be

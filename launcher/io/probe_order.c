@@ -77,15 +77,14 @@ static void last_line(const char *answer, struct str *line)
         ;
 }
 
-static int judge(bool is_complete, int status, const char *answer, struct inventory *inv,
+static int judge(const struct capture_end *end, const char *answer, struct inventory *inv,
                  struct err *e)
 {
     struct str line;
     last_line(answer, &line);
-    if (!is_complete)
-        return err_set(e, ERR_UNAVAILABLE, "muster-worker --probe did not end within %d s",
-                       DEADLINE_MS / 1000);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    if (!end->is_complete)
+        return capture_late(end, "muster-worker --probe", DEADLINE_MS, e);
+    if (!WIFEXITED(end->status) || WEXITSTATUS(end->status) != 0)
         return err_set(e, ERR_UNAVAILABLE, "muster-worker --probe failed: %.*s", STR_ARG(line));
     return probe_order_read(answer, inv, e);
 }
@@ -97,13 +96,12 @@ int probe_order(const struct facts *facts, struct inventory *inv, struct err *e)
     if (!path)
         return -1;
     struct buf answer;
-    bool is_complete;
-    int status = 0;
+    struct capture_end end;
     buf_init(&answer, ANSWER_MAX);
     char **envp = child_environment(facts);
-    int rc = capture(path, argv, envp, DEADLINE_MS, &answer, &is_complete, &status, e);
+    int rc = capture(path, argv, envp, DEADLINE_MS, &answer, &end, e);
     if (rc == 0)
-        rc = judge(is_complete, status, buf_str(&answer), inv, e);
+        rc = judge(&end, buf_str(&answer), inv, e);
     buf_fini(&answer);
     free(envp);
     free(path);

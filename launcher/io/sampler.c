@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "launcher/core/node_sample.h"
+#include "launcher/io/reap.h"
 
 enum { READ_BYTES = 16 * 1024, LAST_WAIT_MS = 500 };
 
@@ -28,9 +28,11 @@ struct helper {
     struct sampler *sampler;
     enum helper_kind kind;
     pid_t pid;
-    int pidfd, in, out; /* -1 = it does not run */
-    int killed;         /* pidfd of the one before, -1 = none, or it is seen dead */
-    struct watch watch;
+    int pidfd, in, out;       /* -1 = it does not run */
+    int killed;               /* pidfd of the one before, -1 = none, or it is seen dead */
+    struct watch watch, room; /* of out; of in, while a part of the question is to be sent */
+    struct buf question;
+    size_t sent;
     bool is_busy;       /* it owes a line */
     bool is_waited_for; /* which belongs to the answer */
     uint64_t asked_ms;
@@ -60,6 +62,7 @@ struct sampler *sampler_new(const struct helper_host *host,
                                         .in = -1,
                                         .out = -1,
                                         .killed = -1};
+        buf_init(&s->helpers[i].question, 0);
         buf_init(&s->helpers[i].line, NODE_SAMPLE_BYTES_MAX + 1);
     }
     return s;
@@ -77,8 +80,8 @@ static void end_helper(struct helper *h)
 {
     if (h->pidfd >= 0)
         syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
-    if (h->out >= 0)
-        watch_forget(&h->watch);
+    watch_forget(&h->watch);
+    watch_forget(&h->room);
     if (h->pidfd >= 0) {
         close_fd(&h->killed);
         h->killed = h->pidfd;
@@ -93,10 +96,9 @@ static void end_helper(struct helper *h)
  * in its driver it leaves. */
 static void await_helper(const struct helper *h)
 {
-    struct pollfd end = {.fd = h->pidfd, .events = POLLIN};
+    int status;
     syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
-    if (poll(&end, 1, LAST_WAIT_MS) > 0)
-        waitpid(h->pid, NULL, WNOHANG);
+    reap(h->pid, h->pidfd, LAST_WAIT_MS, &status);
 }
 
 void sampler_free(struct sampler *s)
@@ -108,6 +110,7 @@ void sampler_free(struct sampler *s)
             await_helper(&s->helpers[i]);
         end_helper(&s->helpers[i]);
         close_fd(&s->helpers[i].killed);
+        buf_fini(&s->helpers[i].question);
         buf_fini(&s->helpers[i].line);
     }
     buf_fini(&s->answer);
@@ -136,11 +139,20 @@ static void give_up(struct helper *h, const char *why)
     h->is_waited_for = false;
 }
 
+static void end_for(struct helper *h, const char *why)
+{
+    end_helper(h);
+    give_up(h, why);
+    maybe_give(h->sampler);
+}
+
 static void take_line(struct helper *h)
 {
+    struct buf *answer = &h->sampler->answer;
+    const struct str line = {h->line.data, h->line.len};
     h->is_busy = false;
     if (h->is_waited_for)
-        node_sample_add_items((struct str){h->line.data, h->line.len}, &h->sampler->answer);
+        node_sample_add_left_out(node_sample_add_items(line, answer), answer);
     h->is_waited_for = false;
     maybe_give(h->sampler);
 }
@@ -152,14 +164,13 @@ static void on_readable(void *ctx)
     ssize_t n = read(h->out, part, sizeof part);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n <= 0) {
-        end_helper(h);
-        give_up(h, "the helper that measures has ended");
-        maybe_give(h->sampler);
-        return;
-    }
-    buf_add(&h->line, part, (size_t)n); /* what is too long is dropped */
-    if (part[n - 1] == '\n')
+    if (n > 0)
+        buf_add(&h->line, part, (size_t)n);
+    if (n <= 0)
+        end_for(h, "the helper that measures has ended");
+    else if (h->line.overflowed)
+        end_for(h, "the helper that measures says too much");
+    else if (part[n - 1] == '\n')
         take_line(h);
 }
 
@@ -221,14 +232,45 @@ static int start_helper(struct helper *h, struct err *e)
     return rc;
 }
 
+/* ---- questions ---- */
+
+static void on_room(void *ctx);
+
+/* What the pipe takes now; on_room sends the rest. Where the user has many pipes (pipe(7),
+ * pipe-user-pages-soft), a new one holds less than the question of 700 workers. */
+static int send_part(struct helper *h, struct err *e)
+{
+    struct watch_set *watches = h->sampler->host.watches;
+    ssize_t n = write(h->in, h->question.data + h->sent, h->question.len - h->sent);
+    if (n < 0 && errno != EAGAIN && errno != EINTR)
+        return err_set(e, ERR_SYSTEM, "the helper that measures takes no question");
+    h->sent += n > 0 ? (size_t)n : 0;
+    if (h->sent == h->question.len)
+        watch_stop(watches, &h->room, h->in);
+    else if (!h->room.on_ready)
+        return watch_start_writable(watches, &h->room, h->in, on_room, h, e);
+    return 0;
+}
+
+static void on_room(void *ctx)
+{
+    struct helper *h = ctx;
+    struct err e;
+    if (send_part(h, &e) < 0)
+        end_for(h, e.text);
+}
+
 static int send_question(struct helper *h, const struct buf *question, struct err *e)
 {
     if (h->pidfd < 0 && start_helper(h, e) < 0)
         return -1;
-    if (write(h->in, question->data, question->len) == (ssize_t)question->len)
+    buf_reset(&h->question);
+    buf_add(&h->question, question->data, question->len);
+    h->sent = 0;
+    if (send_part(h, e) == 0)
         return 0;
     end_helper(h);
-    return err_set(e, ERR_SYSTEM, "the helper that measures takes no question");
+    return -1;
 }
 
 static void ask(struct helper *h, const struct buf *question, uint64_t now_ms)

@@ -1,8 +1,8 @@
 /* A libnvidia-ml.so.1 without GPUs: answers from a JSON inventory, fails when told to.
  *
- * FAKE_NVML_FAULT="function=code[,after=N][,delay=MS];...": after N good calls the function
- * answers code (0 = none, only the delay). The handle of a lost GPU answers 15; a child forked
- * after init gets 1, as with the real library.
+ * FAKE_NVML_FAULT="function=code[,after=N][,delay=MS][,abort];...": after N good calls the
+ * function answers code (0 = none, only the delay), or ends the process. The handle of a lost
+ * GPU answers 15; a child forked after init gets 1, as with the real library.
  *
  * FAKE_NVML_HEALTH="KEY=VALUE;...": what a healthy machine does not have, by device number:
  * ecc.D (uncorrectable errors), pending.D, failed.D (rows to be remapped), link.D.L=0 (an
@@ -50,6 +50,8 @@ static int apply_fault(char *fault, const char *function, unsigned long *calls)
             after = strtoul(part + 6, NULL, 10);
         if (!strncmp(part, "delay=", 6))
             delay_ms = strtol(part + 6, NULL, 10);
+        if (!strcmp(part, "abort"))
+            abort();
     }
     struct timespec pause = {delay_ms / 1000, delay_ms % 1000 * 1000000};
     if (delay_ms > 0)

@@ -134,6 +134,16 @@ P
 }
 helpers() { pgrep -P "$PID" -x muster-sampler || true; }
 
+@test "who measures answers for as many workers as a node may have" {
+  local kind
+  python3 -c 'import sys; print("".join(f"{i},{sys.argv[1]},{sys.argv[2]};" for i in range(4096)))' "$$" "$U2" >question
+  for kind in usage gpus; do
+    "$MUSTER" sampler "$kind" <question >answer
+    [[ $(wc -l <answer) == 1 && $(tr ';' '\n' <answer | grep -c '^sample,[0-9]*,') == 4096 ]]
+    expect_not_in "$(<answer)" why,
+  done
+}
+
 @test "how often each rank was started" {
   script fails_once <<'W'
 : >"up.$TORCHELASTIC_RESTART_COUNT.$RANK"

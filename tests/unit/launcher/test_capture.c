@@ -6,17 +6,21 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "launcher/io/capture.h"
 
 enum { LONG_MS = 60000, SHORT_MS = 200 };
 
 struct outcome {
-    int rc, status;
-    bool is_complete;
+    int rc;
+    struct capture_end end;
     struct buf text;
 };
 
@@ -27,8 +31,7 @@ static struct outcome run(const char *script, uint64_t deadline_ms, size_t max)
     struct outcome o = {0};
     struct err e;
     buf_init(&o.text, max);
-    o.rc =
-        capture("/bin/sh", argv, environ, deadline_ms, &o.text, &o.is_complete, &o.status, &e);
+    o.rc = capture("/bin/sh", argv, environ, deadline_ms, &o.text, &o.end, &e);
     return o;
 }
 
@@ -36,16 +39,16 @@ static void both_streams_and_the_status(void **state)
 {
     struct outcome o = run("echo one; echo two >&2; read line; exit 3", LONG_MS, 100);
     (void)state;
-    assert_true(o.rc == 0 && o.is_complete);
+    assert_true(o.rc == 0 && o.end.is_complete);
     assert_string_equal(buf_str(&o.text), "one\ntwo\n");
-    assert_true(WIFEXITED(o.status) && WEXITSTATUS(o.status) == 3);
+    assert_true(WIFEXITED(o.end.status) && WEXITSTATUS(o.end.status) == 3);
     buf_fini(&o.text);
 }
 
 static void expect_killed(struct outcome o)
 {
-    assert_true(o.rc == 0 && !o.is_complete);
-    assert_true(WIFSIGNALED(o.status) && WTERMSIG(o.status) == SIGKILL);
+    assert_true(o.rc == 0 && !o.end.is_complete);
+    assert_true(WIFSIGNALED(o.end.status) && WTERMSIG(o.end.status) == SIGKILL);
     buf_fini(&o.text);
 }
 
@@ -72,14 +75,59 @@ static void nothing_that_it_started_stays(void **state)
 {
     (void)state;
     struct outcome o = run("sleep 600 >/dev/null 2>&1 & echo $!", LONG_MS, 100);
-    assert_true(o.is_complete);
+    assert_true(o.end.is_complete);
     expect_gone(&o);
     o = run("setsid sleep 600 >/dev/null 2>&1 & echo $!", LONG_MS, 100);
-    assert_true(o.is_complete);
+    assert_true(o.end.is_complete);
     expect_gone(&o);
     o = run("setsid sleep 600 & echo $!; wait", SHORT_MS, 100);
-    assert_true(!o.is_complete);
+    assert_true(!o.end.is_complete);
     expect_gone(&o);
+}
+
+static pid_t start_holder(const char *fifo)
+{
+    char *argv[] = {(char *)(uintptr_t) "unkillable", (char *)(uintptr_t) "hold",
+                    (char *)(uintptr_t)fifo, NULL};
+    pid_t pid = fork();
+    if (pid == 0) {
+        execv(UNKILLABLE, argv);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void who_is_not_ended_by_sigkill_is_left(void **state)
+{
+    char *argv[] = {(char *)(uintptr_t) "unkillable", NULL}, dir[] = "/tmp/captureXXXXXX";
+    char wanted[120];
+    struct outcome o = {0};
+    struct err e;
+    int status;
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    char *fifo = mem_printf("%s/fifo", dir);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    setenv("UNKILLABLE", fifo, 1);
+    pid_t holder = start_holder(fifo);
+    buf_init(&o.text, 100);
+    o.rc = capture(UNKILLABLE, argv, environ, LONG_MS, &o.text, &o.end, &e);
+    kill(holder, SIGKILL);
+    assert_int_equal(waitpid(holder, NULL, 0), holder);
+    unlink(fifo);
+    rmdir(dir);
+    free(fifo);
+    buf_fini(&o.text);
+    assert_int_equal(o.rc, 0);
+    if (WIFSIGNALED(o.end.status) && WTERMSIG(o.end.status) == SIGUSR1)
+        skip(); /* nobody may trace here */
+    assert_true(o.end.left > 0 && !o.end.is_complete);
+    assert_int_equal(waitpid(o.end.left, &status, 0), o.end.left);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(capture_late(&o.end, "it", LONG_MS, &e), -1);
+    snprintf(wanted, sizeof wanted, "it did not end within 60 s, nor by SIGKILL: process %d ",
+             (int)o.end.left);
+    assert_memory_equal(e.text, wanted, strlen(wanted));
 }
 
 static void what_cannot_be_started_says_so(void **state)
@@ -87,12 +135,10 @@ static void what_cannot_be_started_says_so(void **state)
     char *argv[] = {(char *)(uintptr_t) "absent", NULL};
     struct buf text;
     struct err e;
-    bool is_complete;
-    int status;
+    struct capture_end end;
     (void)state;
     buf_init(&text, 100);
-    assert_int_equal(capture("/nonexistent/absent", argv, environ, LONG_MS, &text, &is_complete,
-                             &status, &e),
+    assert_int_equal(capture("/nonexistent/absent", argv, environ, LONG_MS, &text, &end, &e),
                      -1);
     assert_int_equal(e.code, ERR_SYSTEM);
     buf_fini(&text);
@@ -104,6 +150,7 @@ int main(void)
         cmocka_unit_test(both_streams_and_the_status),
         cmocka_unit_test(one_that_does_not_end_is_ended),
         cmocka_unit_test(nothing_that_it_started_stays),
+        cmocka_unit_test(who_is_not_ended_by_sigkill_is_left),
         cmocka_unit_test(what_cannot_be_started_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

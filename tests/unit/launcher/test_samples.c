@@ -21,6 +21,24 @@ static struct maybe_u64 known(uint64_t value)
     return (struct maybe_u64){true, value};
 }
 
+static void assert_same(struct maybe_u64 a, struct maybe_u64 b, const char *what)
+{
+    if (a.is_known != b.is_known || a.value != b.value)
+        fail_msg("%s differs", what);
+}
+
+/* By its members: what is between them may hold anything. */
+static void assert_same_sample(const struct rank_sample *a, const struct rank_sample *b)
+{
+    assert_same(a->asked_ms, b->asked_ms, "asked_ms");
+    assert_same(a->at_ms, b->at_ms, "at_ms");
+    assert_same(a->cpu_ms, b->cpu_ms, "cpu_ms");
+    assert_same(a->rss, b->rss, "rss");
+#define X(member) assert_same(a->gpu.member, b->gpu.member, #member);
+    GPU_FIGURES(X)
+#undef X
+}
+
 /* ---- form ---- */
 
 static const char rank_item[] = "rank,3,1,GPU-1,17,30,5000;";
@@ -104,27 +122,71 @@ static void no_items(void **state)
     assert_int_equal(item.kind, NODE_SAMPLE_WHY);
 }
 
-static void whole_items_within_the_bound(void **state)
+enum { WORKERS_MAX = 4096 };
+
+static size_t count_items(const struct buf *text)
+{
+    struct node_sample_item item;
+    struct str rest = {buf_str(text), text->len};
+    size_t n = 0;
+    while (node_sample_next(&rest, &item) > 0)
+        n++;
+    assert_int_equal(rest.n, 0);
+    return n;
+}
+
+static void all_of_a_full_node_has_room(void **state)
+{
+    (void)state;
+    const struct maybe_u64 big = known(UINT64_MAX);
+    const struct rank_sample usage = {.at_ms = big, .cpu_ms = big, .rss = big};
+    struct rank_sample gpu = {0};
+    char uuid[120];
+    struct buf text;
+    size_t left_out = 0;
+#define X(member) gpu.gpu.member = big;
+    GPU_FIGURES(X)
+#undef X
+    memset(uuid, 'x', sizeof uuid - 1);
+    uuid[sizeof uuid - 1] = '\0';
+    buf_init(&text, 0);
+    for (uint32_t i = 0; i < WORKERS_MAX; i++) {
+        const struct node_sample_rank rank = {i, uuid, uuid, big, big, big};
+        left_out += node_sample_add_rank(&rank, &text);
+        left_out += node_sample_add_figures(i, &usage, &text);
+        left_out += node_sample_add_figures(i, &gpu, &text);
+    }
+    assert_int_equal(left_out, 0);
+    assert_int_equal(count_items(&text), 3 * WORKERS_MAX);
+    buf_fini(&text);
+}
+
+static void what_has_no_room_is_counted(void **state)
 {
     (void)state;
     struct buf text, more;
     struct node_sample_item item;
-    int n = 0;
+    size_t all = NODE_SAMPLE_BYTES_MAX / (sizeof gpu_item - 1) + 100, left_out = 0;
+    char why[80];
     buf_init(&text, 0);
     buf_init(&more, 0);
-    for (uint32_t i = 0; i < 4096; i++) {
-        const struct node_sample_rank rank = {i, "1", "GPU-1", known(17), known(30), known(1)};
-        node_sample_add_rank(&rank, &text);
-    }
-    assert_in_range(text.len, NODE_SAMPLE_BYTES_MAX - 40, NODE_SAMPLE_BYTES_MAX);
-    node_sample_add_items((struct str){buf_str(&text), text.len}, &more);
-    node_sample_add_items(str_from("why,a;why,b"), &more);
-    assert_in_range(more.len, text.len, NODE_SAMPLE_BYTES_MAX);
-    struct str rest = {buf_str(&more), more.len};
-    while (node_sample_next(&rest, &item) > 0)
-        n++;
-    assert_int_equal(rest.n, 0);
-    assert_true(n > 2000);
+    for (size_t i = 0; i < all; i++)
+        left_out += node_sample_add_items(str_from(gpu_item), &text);
+    assert_in_range(left_out, 100, 200);
+    node_sample_add_left_out(left_out, &text); /* has room of its own, */
+    assert_int_equal(node_sample_add_items((struct str){buf_str(&text), text.len}, &more), 0);
+    assert_int_equal(node_sample_add_items(str_from(gpu_item), &more), 1);
+    assert_int_equal(node_sample_add_items(str_from("why,a;why,b"), &more), 0); /* as others */
+    assert_in_range(more.len, text.len + 6, NODE_SAMPLE_BYTES_MAX);
+    assert_int_equal(count_items(&more), all - left_out + 2);
+    struct str rest = {buf_str(&text), text.len};
+    while (node_sample_next(&rest, &item) > 0 && item.kind != NODE_SAMPLE_WHY)
+        ;
+    snprintf(why, sizeof why, "%zu have no room in the 4096 KiB that a node says", left_out);
+    assert_true(str_eq(item.why, why));
+    buf_reset(&text);
+    node_sample_add_left_out(0, &text);
+    assert_int_equal(text.len, 0);
     buf_fini(&text);
     buf_fini(&more);
 }
@@ -255,7 +317,7 @@ static void a_look_is_waited_for(void **state)
     control_status_format(&s, &text);
     assert_int_equal(control_status_parse((struct str){text.data, text.len}, &back, &e), 0);
     assert_int_equal(back.ranks[3].starts, 1);
-    assert_memory_equal(&back.ranks[3].sample, &s.ranks[3].sample, sizeof back.ranks[3].sample);
+    assert_same_sample(&back.ranks[3].sample, &s.ranks[3].sample);
     assert_false(back.ranks[0].sample.asked_ms.is_known);
     control_status_fini(&back);
     control_status_fini(&s);
@@ -309,7 +371,8 @@ int main(void)
         cmocka_unit_test(items_there_and_back),
         cmocka_unit_test(a_rank_without_gpu),
         cmocka_unit_test(no_items),
-        cmocka_unit_test(whole_items_within_the_bound),
+        cmocka_unit_test(all_of_a_full_node_has_room),
+        cmocka_unit_test(what_has_no_room_is_counted),
         cmocka_unit_test(what_a_helper_is_asked),
         cmocka_unit_test(a_round),
         cmocka_unit_test(nobody_looks),

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "launcher/core/command_page.h"
@@ -182,19 +183,41 @@ static void bad_lines_say_what_is_wrong(void **state)
     }
 }
 
+/* Every option's value, as a command line would have it. */
+static char *values(void)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    for (int id = 0; id < OPTION_ID_COUNT; id++) {
+        buf_addf(&text, "%s=", options_name((enum option_id)id));
+        options_value_format(&opt, (enum option_id)id, &text);
+        buf_addc(&text, '\n');
+    }
+    return buf_steal(&text);
+}
+
 static void accepted_without_effect(void **state)
 {
     (void)state;
-    struct options plain;
     assert_int_equal(parse("s"), 0);
-    plain = opt;
+    const struct torchrun_extra plain = opt.torchrun;
+    const char *master_addr = opt.master_addr;
+    char *before = values();
     assert_int_equal(
         parse("--monitor-interval 0.1 --start-method fork --exit-barrier-timeout 9 "
               "--event-log-handler null --master-addr localhost s"),
         0);
-    opt.master_addr = plain.master_addr;
-    opt.program = plain.program;
-    assert_memory_equal(&opt, &plain, sizeof opt);
+    opt.master_addr = master_addr;
+    char *after = values();
+    assert_string_equal(after, before);
+    assert_string_equal(opt.torchrun.prefix, plain.prefix);
+    assert_ptr_equal(opt.torchrun.local_ranks, plain.local_ranks);
+    assert_ptr_equal(opt.torchrun.filters[0], plain.filters[0]);
+    assert_ptr_equal(opt.torchrun.filters[1], plain.filters[1]);
+    assert_ptr_equal(opt.torchrun.shell, plain.shell);
+    assert_string_equal(opt.program[0], "s");
+    free(before);
+    free(after);
 }
 
 static void what_options_become(void **state)
