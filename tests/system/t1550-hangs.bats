@@ -162,15 +162,18 @@ W
 : >"looking.$pid" # of the worker, or of the child that it waits for
 exec sleep 300
 W
+  # A worker without children: who is waited for is looked at, and one that ends meanwhile has no rank to read.
   script w <<'W'
 : >"up.$RANK"
-until [ -e stop ]; do sleep 0.05; done
+read -r line <"stop.$RANK"
 W
+  mkfifo stop.0 stop.1
   PATH="$PWD/fake:$PATH" begin -n 2 --stack-tool eu-stack ./w
   eventually 20 have 2 'up.*'
   kill -QUIT "$PID"
   eventually 60 have 2 'looking.*'
-  : >stop
+  echo >stop.0
+  echo >stop.1
   end_within 30
   expect_status 0
   no_leftovers
