@@ -117,6 +117,7 @@ static void watch_over(struct command *c)
     *c = (struct command){.pidfd = -1};
     c->guard = guard_start(&e);
     c->descendants = descendants_adopt();
+    guard_await(c->guard);
 }
 
 static void release(struct command *c)

@@ -49,6 +49,7 @@ struct guard {
     pid_t pid;
     int pidfd;
     int pipe_write; /* its end is muster's end */
+    int stands; /* a pipe, ends once the guard has given up all that was muster's; -1 = has */
     uint64_t mark;
     bool is_dismissed;
     struct sessions *sessions;
@@ -133,7 +134,8 @@ static void end_job(const struct guard *g)
     }
 }
 
-/* Only the pipe stays. Reads no limit: it may be a million. */
+/* Only the pipe stays, and so whoever awaits the guard goes on. Reads no limit: it may be a
+ * million. */
 static void close_descriptors(int pipe_read)
 {
     int null = open("/dev/null", O_RDWR);
@@ -176,9 +178,9 @@ static _Noreturn void guard_main(const struct guard *g, int pipe_read)
         setrlimit(RLIMIT_LOCKS, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
     prctl(PR_SET_PDEATHSIG, SIGCONT); /* it may have been stopped with the job */
     prctl(PR_SET_NAME, "job-guard");
-    close_descriptors(pipe_read);
     if (chdir("/") == 0)
         forget_command_line();
+    close_descriptors(pipe_read);
     struct pollfd muster = {.fd = PIPE_FD};
     while (!(muster.revents & (POLLHUP | POLLERR | POLLNVAL)))
         poll(&muster, 1, -1);
@@ -204,6 +206,8 @@ static void guard_free(struct guard *g)
 {
     if (g->pipe_write >= 0)
         close(g->pipe_write);
+    if (g->stands >= 0)
+        close(g->stands);
     if (g->pidfd >= 0)
         close(g->pidfd);
     if (g->sessions != MAP_FAILED)
@@ -228,29 +232,55 @@ static int fork_guard(struct guard *g, int pipe_read, struct err *e)
     return 0;
 }
 
+/* The ends of both pipes that are the guard's. */
+static int open_pipes(struct guard *g, int its[2])
+{
+    int alive[2], stands[2];
+    if (pipe2(alive, O_CLOEXEC) < 0)
+        return -1;
+    its[0] = alive[0];
+    g->pipe_write = alive[1];
+    if (pipe2(stands, O_CLOEXEC) < 0)
+        return -1;
+    its[1] = stands[1];
+    g->stands = stands[0];
+    return 0;
+}
+
 struct guard *guard_start(struct err *e)
 {
     *e = (struct err){.code = ERR_OK};
     if (getpid() == 1)
         return NULL;
     struct guard *g = mem_alloc(1, sizeof *g);
-    int fds[2];
-    g->pidfd = g->pipe_write = -1;
+    int its[2] = {-1, -1};
+    g->pidfd = g->pipe_write = g->stands = -1;
     g->mark = new_mark();
     g->sessions = mmap(NULL, sizeof *g->sessions, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int rc = g->sessions == MAP_FAILED ? -1 : pipe2(fds, O_CLOEXEC);
-    if (rc < 0) {
+    int rc = g->sessions == MAP_FAILED ? -1 : open_pipes(g, its);
+    if (rc < 0)
         err_sys(e, errno, "cannot start the guard");
-    } else {
-        g->pipe_write = fds[1];
-        rc = fork_guard(g, fds[0], e);
-        close(fds[0]);
-    }
+    else
+        rc = fork_guard(g, its[0], e);
+    for (int i = 0; i < 2; i++)
+        if (its[i] >= 0)
+            close(its[i]);
     if (rc == 0)
         return g;
     guard_free(g);
     return NULL;
+}
+
+void guard_await(struct guard *g)
+{
+    char byte;
+    if (!g || g->stands < 0)
+        return;
+    while (read(g->stands, &byte, 1) < 0 && errno == EINTR)
+        ;
+    close(g->stands);
+    g->stands = -1;
 }
 
 pid_t guard_pid(const struct guard *g)

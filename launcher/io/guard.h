@@ -21,6 +21,11 @@ struct guard;
  * muster needs none, for the kernel does the same for it: then NULL with ERR_OK. */
 struct guard *guard_start(struct err *e);
 
+/* Returns once the guard is all that guard_start says of it, or has died. Until then it may be
+ * taken for muster: by who kills by a part of a command line, by the guard of an outer job. To
+ * be called before there is anything to be left; g may be NULL. */
+void guard_await(struct guard *g);
+
 /* For descendants_except(). g must not be NULL. */
 pid_t guard_pid(const struct guard *g);
 

@@ -154,6 +154,7 @@ static void apply_spawn(struct driver_node *d, uint32_t local_rank)
 {
     struct err e;
     const struct launch_with with = {&d->files, d->mpi, d->guard, &d->host, d->exec_pipe.write};
+    guard_await(d->guard);
     if (launch_is_full(d->launch))
         end_spawn(d, &with);
     if (launch_begin(d->launch, &with, local_rank, &e) < 0) {

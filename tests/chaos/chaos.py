@@ -92,7 +92,10 @@ class Job:
         return int(self.said_up(rank))
 
     def guard(self):
-        return next((p for p in self.children() if read(f"/proc/{p}/comm") == b"job-guard\n"), None)
+        for pid in self.children():
+            if read(f"/proc/{pid}/comm") == b"job-guard\n":
+                return pid
+        raise Broken("there is no guard")
 
     def kill(self, pid, signo=signal.SIGKILL):
         try:
@@ -116,7 +119,8 @@ class Job:
         eventually("no process is left", lambda: not self.alive())
 
     def abandon(self):
-        for pid in [self.process.pid, *self.alive()]:
+        self.process.kill()  # unless it has been collected
+        for pid in self.alive():
             self.kill(pid)
         self.process.wait()
 
@@ -172,10 +176,7 @@ def muster_killed_draining(job):
 def muster_stopped_and_killed(job):
     job.start("wait")
     job.wait_up()
-    guard = job.guard()
-    if guard is None:
-        raise Broken("there is no guard")
-    for pid in job.rng.sample([guard, job.process.pid, job.worker(0)], 3):
+    for pid in job.rng.sample([job.guard(), job.process.pid, job.worker(0)], 3):
         job.kill(pid, signal.SIGSTOP)
     job.process.kill()
     job.end(-9)
@@ -223,7 +224,7 @@ def anyone_killed(job):
 def guard_killed(job):
     job.start("wait")
     job.wait_up()
-    job.kill(job.guard() or job.process.pid)
+    job.kill(job.guard())
     pause(job, 0.02)
     job.go()
     job.end(0)

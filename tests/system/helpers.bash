@@ -84,15 +84,18 @@ eventually() { # seconds command...
 # The last word on processes: none of this test's are left. Gives the kernel a moment to finish deaths that
 # have already been caused.
 no_leftovers() {
-  eventually 10 none_left || { leftovers; return 1; }
+  eventually 30 none_left || { leftovers; return 1; }
 }
 none_left() {
   [[ -z $(leftovers) ]]
 }
 
-# How many processes run ./nap, a copy of sleep: by that those are found that do not carry this test's tag.
+# Processes that run ./nap, a copy of sleep: by that those are found that do not carry this test's tag.
+naps() {
+  find /proc/[0-9]*/exe -maxdepth 0 -lname "$PWD/nap" 2>/dev/null | cut -d / -f 3
+}
 naps_are() { # count
-  [[ $(find /proc/[0-9]*/exe -maxdepth 0 -lname "$PWD/nap" 2>/dev/null | wc -l) -eq $1 ]]
+  [[ $(naps | wc -l) -eq $1 ]]
 }
 
 # Plain assertions that show what was there. bats' run sets status, output and stderr.

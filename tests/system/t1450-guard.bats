@@ -21,6 +21,7 @@ wait
 W
 }
 
+# It stands before the first worker does.
 guard_of() { # pid of muster
   pgrep -P "$1" -x job-guard
 }
@@ -29,7 +30,8 @@ guard_of() { # pid of muster
 nothing_stays() {
   wait "$PID" || status=$?
   [[ $status -eq 137 ]]
-  eventually 10 naps_are 0 || { pkill -KILL -x nap; return 1; }
+  # shellcheck disable=SC2046 # one word a process
+  eventually 30 naps_are 0 || { kill -KILL $(naps); return 1; }
   no_leftovers
 }
 
@@ -183,7 +185,7 @@ W
   [[ -z $(guard_of "$inside") ]]
   kill -KILL "$inside"
   wait "$PID" || true
-  eventually 10 naps_are 0
+  eventually 30 naps_are 0
   no_leftovers
 }
 
@@ -207,7 +209,7 @@ W
   end_within 20
   expect_status 143
   [[ ! -d /proc/$guard ]]
-  eventually 10 naps_are 0
+  eventually 30 naps_are 0
   no_leftovers
 }
 
