@@ -173,7 +173,7 @@ W
 }
 
 @test "the time limit ends the job with 124, and a job within it is not touched" {
-  run_muster -n 2 --timeout 300ms toy polite
+  run_muster -n 2 --timeout 2s toy polite # long enough for both to be ready
   expect_status 124
   expect_in "$stderr" "--timeout"
   expect_in "$output" "got TERM"

@@ -193,6 +193,7 @@ expect question?
 type \x1a
 expect Stopped
 type fg\n
+expect fg
 expect sh -c
 type again\n
 expect answer: again

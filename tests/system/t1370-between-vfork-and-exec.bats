@@ -7,8 +7,11 @@ load launcher
 PERMITTED=" setsid setpgid prctl dup2 dup3 prlimit64 setrlimit getppid getpid ioctl rt_sigaction rt_sigprocmask sched_setaffinity set_mempolicy execve write exit_group exit "
 
 setup_file() {
-  command -v strace >/dev/null || skip "strace is not installed"
-  strace -f -o "$BATS_FILE_TMPDIR/probe" true 2>/dev/null || skip "strace may not trace here"
+  if ! command -v strace >/dev/null; then
+    export SKIP_FILE="strace is not installed"
+  elif ! strace -f -o "$BATS_FILE_TMPDIR/probe" true 2>/dev/null; then
+    export SKIP_FILE="strace may not trace here"
+  fi
 }
 
 # Calls of each process that came of a vfork, up to its execve or its end: "CALL", one a line.

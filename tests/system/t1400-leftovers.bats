@@ -135,6 +135,7 @@ W
   [[ -z $output ]]
   kill -0 "$(<stranger)"
   kill -KILL "$(<stranger)" "$(<stranger2)"
+  no_leftovers
 }
 
 @test "between two attempts the first one's helpers are ended" {
@@ -171,11 +172,10 @@ W
 
 @test "a worker that kills its whole group takes nobody else with it" {
   script w <<'W'
-: >"up.$RANK"
-[ "$RANK" = 0 ] && { until [ -e up.1 ]; do sleep 0.05; done; kill -KILL 0; }
+[ "$RANK" = 0 ] && { until grep -qs ready logs/job/0/rank-1.out; do sleep 0.05; done; kill -KILL 0; }
 exec toy polite
 W
-  run_muster -n 2 ./w
+  run_muster -n 2 --log-dir logs --rdzv-id job ./w
   expect_status 137
   expect_in "$stderr" "rank 0 failed first: signal 9"
   expect_in "$output" "got TERM"

@@ -72,7 +72,7 @@ W
 }
 
 @test "silence of all ranks ends the job" {
-  run_muster -n 2 --silence-timeout 300ms --stack-tool none --report r.json sh -c 'echo hello; exec sleep 300'
+  run_muster -n 2 --silence-timeout 2s --stack-tool none --report r.json sh -c 'echo hello; exec sleep 300'
   expect_status 124
   expect_in "$output" "hello"
   expect_in "$stderr" "no rank has written anything for "
@@ -93,9 +93,9 @@ W
 }
 
 @test "the time limit shows what the ranks did, in a file of --log-dir, too" {
-  run_muster -n 2 --timeout 300ms --stack-tool none --log-dir logs --rdzv-id j --events e.jsonl sleep 300
+  run_muster -n 2 --timeout 1s --stack-tool none --log-dir logs --rdzv-id j --events e.jsonl sleep 300
   expect_status 124
-  expect_in "$stderr" "the time limit of 0.300 s (--timeout) ended the job"
+  expect_in "$stderr" "the time limit of 1.000 s (--timeout) ended the job"
   expect_in "$stderr" "stacks: logs/j/0/stacks.txt"
   expect_in "$(<logs/j/0/stacks.txt)" "rank 1: pid "
   [[ $(grep -c '"type":"stack"' e.jsonl) -eq 2 ]]
@@ -202,13 +202,13 @@ trap 'echo "$RANK got TERM"; exit 0' TERM
 : >"up.$RANK"
 until [ -e "saved.$RANK" ] && [ "$RANK" = 0 ]; do sleep 0.05; done
 W
-  begin -n 2 --preempt-signal USR1:1s ./w
+  begin -n 2 --preempt-signal USR1:3s ./w
   eventually 20 have 2 'up.*'
   kill -TERM "$PID"
   end_within 30
   expect_status 143
   have 2 'saved.*'
-  expect_in "$stderr" "workers get SIGUSR1 and up to 1 s before they are asked to end"
+  expect_in "$stderr" "workers get SIGUSR1 and up to 3 s before they are asked to end"
   expect_in "$output" "1 got TERM"
   expect_not_in "$output" "0 got TERM"
   no_leftovers
