@@ -3,6 +3,7 @@
 
 load helpers
 load launcher
+load lab
 
 @test "closed standard descriptors are no danger" {
   local closed
@@ -128,8 +129,7 @@ W
 [ "$RANK" = 0 ] || exit 0
 exec "$MUSTER" -n 1 sh -c 'echo inner $TORCHELASTIC_RUN_ID'
 W
-  run_muster -n 1 sh -c 'echo $MASTER_PORT' # a port that is free, or nearly always
-  MUSTER_MASTER_PORT=$output MUSTER_RDZV_ID=outer MUSTER_NPROC_PER_NODE=2 run_muster run ./w
+  MUSTER_MASTER_PORT=$(free_port) MUSTER_RDZV_ID=outer MUSTER_NPROC_PER_NODE=2 run_muster run ./w
   expect_status 0
   expect_in "$output" "inner"
   expect_not_in "$output" "outer"

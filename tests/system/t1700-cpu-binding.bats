@@ -157,8 +157,8 @@ expect_cpus() { # a CPU list and memory node for each rank, as `muster plan` sho
 }
 
 @test "CPUs that the kernel does not have are said, once, and stop nobody" {
+  ! python3 -c 'import os; os.sched_setaffinity(0, {31})' 2>/dev/null || skip "this machine has a CPU 31"
   on_two_nodes N4 --cpu-bind list:31 true
-  if [[ $(cpus_of $$) == *[!0-9]31 || $(nproc) -gt 31 ]]; then skip "this machine has a CPU 31"; fi
   expect_status 0
   expect_in "$stderr" "could not be bound (Invalid argument)"
   [[ $(grep -c "could not be bound" <<<"$stderr") == 1 ]]

@@ -4,6 +4,7 @@
 load helpers
 load launcher
 load torchrun
+load lab
 
 @test "a link, an alias and muster torchrun are the same" {
   run_torchrun --nproc-per-node 2 --no-python sh -c 'echo "size $WORLD_SIZE"'
@@ -113,8 +114,8 @@ load torchrun
 }
 
 @test "the port that is asked for, and one store at a time on it" {
-  run_muster -n 1 sh -c 'echo $MASTER_PORT' # a port that is free, or nearly always
-  local port=$output
+  local port
+  port=$(free_port)
   run_torchrun --nproc 2 --master-addr localhost --master-port "$port" --node-rank 0 --no-python sh -c 'counter wait 2 here; echo $MASTER_PORT'
   expect_status 0
   [[ $(grep -c "^$port\$" <<<"$output") -eq 2 ]]
