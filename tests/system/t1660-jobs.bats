@@ -123,6 +123,7 @@ W
   waiter
   begin_job demo --log-dir logs
   eventually 20 have 2 'up.demo.*'
+  eventually 20 have_words 4 # of two ranks, each on two streams
   run_muster logs
   expect_status 0
   [[ $output == $'[0] out of 0\n[1] out of 1' ]]
@@ -140,6 +141,10 @@ W
   stop_job demo
   wait "$follower"
   no_leftovers
+}
+
+have_words() { # files that are not empty
+  [[ $(find logs/demo/0 -name 'rank-*' -size +0 | wc -l) -eq $1 ]]
 }
 
 @test "a job without --log-dir says which option to give" {

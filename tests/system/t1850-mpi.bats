@@ -80,7 +80,7 @@ killed_rank() { # flavour
   with "$1"
   begin -n 3 "$HELLO" wait
   eventually 40 have 3 'up.*'
-  eventually 10 test -s up.1
+  eventually 20 test -s up.1
   kill -KILL "$(<up.1)"
   end_within 40
   expect_status 137
@@ -113,6 +113,7 @@ W
   with openmpi
   begin -n 2 "$HELLO" wait
   eventually 40 have 2 'up.*'
+  eventually 20 test -s up.0
   local shm
   shm=$(tr '\0' '\n' <"/proc/$(<up.0)/environ" | sed -n 's/^OMPI_MCA_btl_vader_backing_directory=//p')
   compgen -G "$TMPDIR/muster-mpi-*" >/dev/null

@@ -25,13 +25,13 @@ W
   member b 0 1 2 -n 1 --secret-file key ./w
   eventually 60 have 2 'up.*'
 }
-finish() { # lines that a.err may have at most
+finish() { # lines that a.err may have at most, but for notices on a busy machine
   : >go
   ended b
   expect_status 0
   ended a
   expect_status 0
-  [[ $(wc -l <a.err) -le $1 ]] || { echo "said too much:"; cat a.err; return 1; }
+  [[ $(grep -vc 'waiting for' a.err) -le $1 ]] || { echo "said too much:"; cat a.err; return 1; }
   [[ $(cat sum.* | sort) == $'again 1\nagain 2\nhere 1\nhere 2' ]]
   no_leftovers
 }

@@ -230,9 +230,11 @@ namespace() { # unshare's options: can they be had?
   bash -c 'muster-worker --probe --nccl ./hang.so 2>said & echo $! >pid; wait' &
   local asker=$!
   eventually 20 grep -q hangs said
+  eventually 20 test -s pid
   kill -KILL "$asker"
-  eventually 20 is_gone "$(<pid)"
+  eventually 20 has_ended "$(<pid)"
 }
+
 @test "killed, it leaves nothing of a program that was asked in the worker's place" {
   cp "$(command -v sleep)" nap
   printf '#!/bin/sh\n%s/nap 300 &\nsetsid %s/nap 300 &\nenv -i setsid %s/nap 300 >/dev/null 2>&1 &\nwait\n' "$PWD" "$PWD" "$PWD" >probe
@@ -243,9 +245,6 @@ namespace() { # unshare's options: can they be had?
   [[ $status -eq 137 ]]
   eventually 10 naps_are 0
   no_leftovers
-}
-is_gone() { # pid
-  ! kill -0 "$1" 2>/dev/null
 }
 
 @test "nvlink.down: a bridge joins two GPUs, not all of them" {

@@ -92,9 +92,11 @@ PY
 }
 
 @test "a late rank is waited for" {
-  run_check -n 2 "${SMALL[@]}" --inject late:rank=1,phase=started,s=1 --json c.json
+  run_check -n 2 "${SMALL[@]}" --inject late:rank=1,phase=started,s=2 --json c.json
   expect_status 0
-  json_holds c.json "c['ranks'][1]['reached_ms']['started'] - c['ranks'][0]['reached_ms']['started'] >= 900"
+  # On a busy machine rank 0 may be late, too, but less so.
+  json_holds c.json "c['ranks'][1]['reached_ms']['started'] - c['ranks'][0]['reached_ms']['started'] >= 500"
+  json_holds c.json "c['ranks'][0]['reached_ms']['cuda_ok'] >= c['ranks'][1]['reached_ms']['started']"
 }
 
 @test "slower than demanded is status 11" {
