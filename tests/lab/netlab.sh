@@ -184,13 +184,13 @@ up() {
   furnish "$count"
   # A double fork: whoever ends our caller's children does not meet the keeper.
   (setsid "$self" "$dir" _keep "$owner" </dev/null >"$dir/log" 2>&1 &)
-  until_true 20 alive "$dir/switch" || { cat "$dir/log" >&2; die 1 "no switch after 20 s"; }
+  until_true 60 alive "$dir/switch" || { cat "$dir/log" >&2; die 1 "no switch after 60 s"; }
   for ((i = 1; i <= count; i++)); do echo "boot $i"; done >"$dir/door"
   for ((i = 1; i <= count; i++)); do await "$i"; done
 }
 
 await() { # node
-  until_true 30 answers "$1" || { cat "$dir/node$1/log" >&2; die 1 "node$1 does not answer after 30 s"; }
+  until_true 60 answers "$1" || { cat "$dir/node$1/log" >&2; die 1 "node$1 does not answer after 60 s"; }
 }
 answers() { # node
   alive "$dir/node$1/init" || return 1
@@ -246,7 +246,7 @@ down() {
   ! alive "$dir/switch" || kill -KILL "$(<"$dir/switch")" 2>/dev/null || true
   # The keeper removes the folder last. Where there is none any more, or none yet, we do.
   keeper=$(keeper_of)
-  if [[ -n $keeper ]]; then until_true 20 test ! -e "/proc/$keeper" || kill -KILL "$keeper" 2>/dev/null || true; fi
+  if [[ -n $keeper ]]; then until_true 60 test ! -e "/proc/$keeper" || kill -KILL "$keeper" 2>/dev/null || true; fi
   rm -rf "$dir"
 }
 # Its process id, if it lives: a number may be somebody else's by now.
@@ -324,8 +324,16 @@ switch_off() { # node
   init_of "$1"
   silence "$1"
   kill -KILL "$init"
-  until_true 10 test ! -e "/proc/$init/ns/pid" || die 1 "node$1 does not go off"
+  until_true 60 test ! -e "/proc/$init/ns/pid" || die 1 "node$1 does not go off"
   rm -f "$dir/node$1/init"
+}
+# They have died when it returns: the old sshd would keep the port from the one that `on` starts, and answer for it.
+kill_all() { # node
+  inside "$1" sh -c 'kill -KILL -1'
+  until_true 60 is_alone "$1" || die 1 "processes of node$1 do not die"
+}
+is_alone() { # node: process 1 is
+  [[ $(cd "/proc/$init/root/proc" && echo [0-9]*) == 1 ]]
 }
 switch_on() { # node
   known "${1-}"
@@ -363,7 +371,7 @@ main() {
   unblock) unblock "${1-}" ;;
   off) switch_off "${1-}" ;;
   on) switch_on "${1-}" ;;
-  kill) inside "${1-}" sh -c 'kill -KILL -1' ;;
+  kill) kill_all "${1-}" ;;
   freeze) inside "${1-}" sh -c 'kill -STOP -1' ;;
   thaw) inside "${1-}" sh -c 'kill -CONT -1' ;;
   _keep) keep "$@" ;;

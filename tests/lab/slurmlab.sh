@@ -96,7 +96,7 @@ configure() { # lab gpus lines
     "SlurmctldLogFile=$dir/log/slurmctld" "SlurmdLogFile=$dir/log/slurmd-%n" \
     ProctrackType=proctrack/linuxproc TaskPlugin=task/none MpiDefault=none SlurmdParameters=config_overrides \
     SelectType=select/cons_tres SelectTypeParameters=CR_Core SchedulerParameters=sched_min_interval=0 \
-    ReturnToService=2 KillWait=5 SlurmdTimeout=20
+    ReturnToService=2 KillWait=20 SlurmdTimeout=60
   [[ -z $gres ]] || echo GresTypes=gpu
   while read -r name; do
     i=$((i + 1))
@@ -132,7 +132,7 @@ down() {
   if [[ -e $dir/lab ]]; then
     "$netlab" "$dir/lab" down
   elif [[ -e $(<"$dir/where") ]]; then
-    for node in $(seq "$(count)"); do until_true 20 sweep "$node" || say "node$node still has processes of Slurm"; done
+    for node in $(seq "$(count)"); do until_true 60 sweep "$node" || say "node$node still has processes of Slurm"; done
   fi
   rm -rf "$dir"
 }

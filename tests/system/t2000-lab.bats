@@ -10,7 +10,7 @@ teardown_file() { lab_down; }
 
 # Does something listen there?
 reaches() { # from to port
-  bounded_quietly 10 "$1" bash -c 'exec 9<>"/dev/tcp/node$0/$1"' "$2" "$3"
+  bounded_quietly 30 "$1" bash -c 'exec 9<>"/dev/tcp/node$0/$1"' "$2" "$3"
 }
 # Neither an answer nor a refusal: the attempt is still under way when we end it.
 is_silent() { # from to port
@@ -54,7 +54,7 @@ own_lab() { LAB=$BATS_TEST_TMPDIR/own; }
 
 @test "a command dies with its caller" {
   lab_start 2 sleep 300
-  eventually 10 sleeps 2
+  eventually 30 sleeps 2
   kill -KILL "$STARTED"
   lab_ps_empty
 }
@@ -63,7 +63,7 @@ sleeps() { [[ $(netlab ps "$1") == "node$1 "*" sleep 300" ]]; }
 @test "what runs on a node is listed, whoever started it" {
   lab_ps_empty
   lab_exec 1 ssh node3 'setsid sleep 300 </dev/null >/dev/null 2>&1 & echo started'
-  eventually 10 sleeps 3
+  eventually 30 sleeps 3
   netlab kill 3
   netlab on 3
   lab_ps_empty
@@ -71,10 +71,10 @@ sleeps() { [[ $(netlab ps "$1") == "node$1 "*" sleep 300" ]]; }
 
 @test "a cable that is pulled takes the carrier; plugged in again all is well" {
   netlab cut 2
-  eventually 10 carrier 2 0
+  eventually 30 carrier 2 0
   is_silent 1 2 22
   netlab heal 2
-  eventually 10 carrier 2 1
+  eventually 30 carrier 2 1
   eventually 20 reaches 1 2 22
 }
 carrier() { [[ $(lab_exec "$1" cat /sys/class/net/eth0/carrier) == "$2" ]]; }
@@ -146,16 +146,16 @@ carrier() { [[ $(lab_exec "$1" cat /sys/class/net/eth0/carrier) == "$2" ]]; }
   local port
   : >answers
   lab_start 1 delay_proxy --delay 50 --rate 1000000 10.77.0.1:0 10.77.0.2:22 >proxy
-  eventually 10 grep -q listening proxy
+  eventually 30 grep -q listening proxy
   port=$(sed 's/.*://' proxy)
   lab_exec 3 ssh -o HostKeyAlias=node2 -p "$port" 10.77.0.1 'read -r word; echo "$word"; cat' >answers 3>&- < <(
     echo first
     eventually 20 grep -q first answers
     lab_exec 1 pkill -USR1 -x delay_proxy
-    eventually 10 grep -q held proxy
+    eventually 30 grep -q held proxy
     echo second
     lab_exec 1 pkill -USR1 -x delay_proxy
-    eventually 10 grep -q free proxy
+    eventually 30 grep -q free proxy
   )
   [[ $(<answers) == $'first\nsecond' ]]
   kill -KILL "$STARTED"
@@ -173,13 +173,13 @@ carrier() { [[ $(lab_exec "$1" cat /sys/class/net/eth0/carrier) == "$2" ]]; }
   own_lab
   netlab up 2
   lab_start 1 setsid sleep 300
-  eventually 10 sleeps 1
+  eventually 30 sleeps 1
   namespaces_of "$(netlab pid 1)" "$(netlab pid 2)" "$(<"$LAB/switch")" >made
   [[ $(wc -l <made) -ge 12 ]]
   is_used made
   netlab down
   [[ ! -e $LAB ]]
-  eventually 10 is_unused made
+  eventually 30 is_unused made
   run grep -F "$LAB" /proc/mounts
   [[ -z $output ]]
   run pgrep -f "$LAB"
@@ -199,7 +199,8 @@ is_unused() { ! is_used "$1"; }
   local owner=$!
   netlab up 1 --owner "$owner"
   kill -KILL "$owner"
-  eventually 20 test ! -e "$LAB"
+  eventually 60 test ! -e "$LAB"
+  no_leftovers # the keeper removes the folder, then ends
 }
 
 @test "a lab whose keeper is killed has no process left, and goes away" {
@@ -207,9 +208,10 @@ is_unused() { ! is_used "$1"; }
   netlab up 2
   namespaces_of "$(netlab pid 1)" "$(<"$LAB/switch")" >made
   kill -KILL "$(<"$LAB/keeper")"
-  eventually 20 is_unused made
+  eventually 60 is_unused made
   netlab down
   [[ ! -e $LAB ]]
+  no_leftovers
 }
 
 @test "two labs do not meet" {
@@ -217,13 +219,13 @@ is_unused() { ! is_used "$1"; }
   own_lab
   netlab up 2
   lab_start 1 sleep 300
-  eventually 10 sleeps 1
+  eventually 30 sleeps 1
   [[ -z $(LAB=$first netlab ps) ]]
   LAB=$first netlab cut 1
   reaches 2 1 22
   LAB=$first netlab heal 1
   netlab down
-  eventually 10 has_ended "$STARTED"
+  eventually 30 has_ended "$STARTED"
   [[ $(LAB=$first lab_exec 1 hostname) == node1 ]]
 }
 

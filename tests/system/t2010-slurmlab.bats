@@ -29,7 +29,7 @@ teardown_file() { slurm_down; }
   lab_of_slurm
   "$SOURCE/tests/lab/slurmlab.sh" "$SLURM" exec srun -N2 sh -c 'echo "task up"; exec sleep 300' >out 2>err 3>&- &
   local pid=$!
-  eventually 20 tasks_up 2
+  eventually 60 tasks_up 2
   run_slurm scancel --user=root
   expect_status 0
   eventually 60 has_ended "$pid"
