@@ -80,7 +80,7 @@ static void nothing_that_it_started_stays(void **state)
     o = run("setsid sleep 600 >/dev/null 2>&1 & echo $!", LONG_MS, 100);
     assert_true(o.end.is_complete);
     expect_gone(&o);
-    o = run("setsid sleep 600 & echo $!; wait", SHORT_MS, 100);
+    o = run("setsid sleep 600 & echo $!; exec yes", LONG_MS, 8192); /* too much of it */
     assert_true(!o.end.is_complete);
     expect_gone(&o);
 }

@@ -193,8 +193,12 @@ static void streams_may_end_long_before(void **state)
 {
     (void)state;
     struct stage s;
-    start(&s, "exec >&- 2>&-; sleep 0.2; exit 3");
+    siginfo_t info;
+    start(&s, "exec >&- 2>&-; kill -STOP $$; exit 3");
     run_until(&s, &s.have_streams_ended);
+    pid_t pid = child_pid(s.child);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
+    kill(pid, SIGCONT);
     run_until(&s, &s.has_exited);
     bool was_before = s.streams_before_exit;
     int code = s.end.code;

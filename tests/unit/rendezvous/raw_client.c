@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ANSWER_MS = 10000, PIECE = 1 << 20 };
+enum { ANSWER_MS = 60000, PIECE = 1 << 20 };
 
 int client_dial(uint16_t port)
 {

@@ -18,7 +18,7 @@
 #include "live_server.h"
 #include "transcript.h"
 
-enum { ANSWER_MS = 5000, OWN = 0 };
+enum { ANSWER_MS = 60000, OWN = 0 };
 
 struct world {
     struct live_server *server;
