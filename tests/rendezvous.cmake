@@ -26,14 +26,14 @@ function(rendezvous_torch_tests label python)
     add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/interop/with_store.sh $<TARGET_FILE:store_serve>
              ${python} ${CMAKE_CURRENT_SOURCE_DIR}/interop/${script}.py)
     # store_api measures time-outs of its own: alone, so that a busy machine does not fail it
-    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300 RUN_SERIAL TRUE)
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600 RUN_SERIAL TRUE)
   endforeach()
   if(TARGET muster) # a restarted group must not read what the one before it left
     add_test(NAME ${label}/restart COMMAND ${CMAKE_COMMAND} -E env PYTHON=${python} $<TARGET_FILE:muster> run -n 2
-             --max-restarts 1 ${CMAKE_CURRENT_SOURCE_DIR}/interop/restart.py --late 1)
+             --max-restarts 1 ${CMAKE_CURRENT_SOURCE_DIR}/interop/restart.py --late 1 --timeout 120)
     add_test(NAME ${label}/ddp COMMAND ${CMAKE_COMMAND} -E env PYTHON=${python} $<TARGET_FILE:muster> run -n 2
              ${PROJECT_SOURCE_DIR}/examples/pytorch-ddp/train.py 3)
-    set_tests_properties(${label}/restart ${label}/ddp PROPERTIES LABELS ${label} TIMEOUT 300)
+    set_tests_properties(${label}/restart ${label}/ddp PROPERTIES LABELS ${label} TIMEOUT 600)
   endif()
 endfunction()
 

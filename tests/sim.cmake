@@ -11,7 +11,7 @@ file(GLOB traces CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/trace/*.txt)
 foreach(trace ${traces})
   get_filename_component(name ${trace} NAME_WE)
   add_test(NAME trace/${name} COMMAND trace_run ${trace})
-  set_tests_properties(trace/${name} PROPERTIES LABELS trace TIMEOUT 30)
+  set_tests_properties(trace/${name} PROPERTIES LABELS trace TIMEOUT 120)
 endforeach()
 
 # The simulator: one test a scenario. At full size 10,000 nodes of 8 workers; fewer under a sanitizer.
@@ -32,7 +32,7 @@ add_test(NAME sim/tree-slow COMMAND sim tree-slow --nodes ${sim_full})
 add_test(NAME sim/sweep COMMAND sim sweep --seeds ${sim_seeds})
 foreach(scenario clean faults restart restarts node-lost mpi signals time-limit hang quiet alone sweep look
                  tree tree-slow tree-dead)
-  set_tests_properties(sim/${scenario} PROPERTIES LABELS sim TIMEOUT 120)
+  set_tests_properties(sim/${scenario} PROPERTIES LABELS sim TIMEOUT 600)
 endforeach()
 
 muster_fuzz_target(machines ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/fuzz_machines.c sim_setup)

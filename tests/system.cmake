@@ -12,14 +12,11 @@ foreach(suite ${system_suites})
     add_test(NAME system/${name} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/lint/absent.sh "bats, or the launcher,")
   endif()
   # Of suites with several hosts, a whole file may be skipped: lab.bash says so in these words.
-  set_tests_properties(system/${name} PROPERTIES LABELS system TIMEOUT 300 SKIP_RETURN_CODE 77
+  set_tests_properties(system/${name} PROPERTIES LABELS system TIMEOUT 900 SKIP_RETURN_CODE 77
     SKIP_REGULAR_EXPRESSION "# skip whole file: ")
   if(name MATCHES "^t2")
     # COST: the long ones first, so that none is left alone at the end
-    set_tests_properties(system/${name} PROPERTIES TIMEOUT 900 COST 100)
-  endif()
-  if(name MATCHES "^t5[23]|^t9") # builds and packs; many commands
-    set_tests_properties(system/${name} PROPERTIES TIMEOUT 900)
+    set_tests_properties(system/${name} PROPERTIES COST 100)
   endif()
   set_property(TEST system/${name} PROPERTY ENVIRONMENT
     MUSTER=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/muster

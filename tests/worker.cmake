@@ -7,7 +7,7 @@ if(Python3_FOUND)
   function(worker_group name)
     add_test(NAME worker/${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/worker/group.py
       --store $<TARGET_FILE:store_serve> --worker $<TARGET_FILE:muster-worker> ${ARGN} --backend host)
-    set_tests_properties(worker/${name} PROPERTIES LABELS system TIMEOUT 120)
+    set_tests_properties(worker/${name} PROPERTIES LABELS system TIMEOUT 400)
   endfunction()
 
   worker_group(two_ranks --match "verified: 0 wrong" --)
@@ -83,5 +83,5 @@ endif()
 
 add_test(NAME worker/without_launcher COMMAND ${CMAKE_COMMAND} -E env --unset=RANK --unset=WORLD_SIZE
   $<TARGET_FILE:muster-worker>)
-set_tests_properties(worker/without_launcher PROPERTIES LABELS system TIMEOUT 20
+set_tests_properties(worker/without_launcher PROPERTIES LABELS system TIMEOUT 120
   PASS_REGULAR_EXPRESSION "RANK WORLD_SIZE not set; start it with: muster -n 2 muster-worker")

@@ -55,12 +55,12 @@ is_self() {
   return 1
 }
 
-# muster with a deadline: bounded ARGS... (MUSTER_DEADLINE seconds, 60 unless set). A run that passes it is
+# muster with a deadline: bounded ARGS... (MUSTER_DEADLINE seconds, 120 unless set). A run that passes it is
 # killed and gives 137, which no test expects by mistake: it also says so.
 bounded() {
   local status=0
-  timeout --signal=KILL "${MUSTER_DEADLINE:-60}" "$@" || status=$?
-  ((status == 137)) && echo "bounded: ended by SIGKILL, or past ${MUSTER_DEADLINE:-60} s: $*" >&2
+  timeout --signal=KILL "${MUSTER_DEADLINE:-120}" "$@" || status=$?
+  ((status == 137)) && echo "bounded: ended by SIGKILL, or past ${MUSTER_DEADLINE:-120} s: $*" >&2
   return "$status"
 }
 

@@ -248,16 +248,16 @@ W
 exec yes 0123456789012345678901234567890123456789012345678901234567890123456789 >&$stream
 W
     if [[ $stream == 1 ]]; then
-      env --default-signal "$MUSTER" -n 2 ./w </dev/null >pipe.1 2>err 3>&- 7>&- &
+      env --default-signal "$MUSTER" -n 2 --grace 10m ./w </dev/null >pipe.1 2>err 3>&- 7>&- &
     else
-      env --default-signal "$MUSTER" -n 2 ./w </dev/null >out 2>pipe.2 3>&- 7>&- &
+      env --default-signal "$MUSTER" -n 2 --grace 10m ./w </dev/null >out 2>pipe.2 3>&- 7>&- &
     fi
     PID=$!
     eventually 20 test -e "up.$stream"
     eventually 20 all_writers_wait
     [[ -n $SANITIZED || $(sed -n 's/VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$PID/status") -lt 64000 ]]
     kill -TERM "$PID"
-    eventually 15 has_ended "$PID"
+    eventually 60 has_ended "$PID"
     status=0
     wait "$PID" || status=$?
     [[ $status -eq 143 ]]
@@ -286,7 +286,7 @@ W
   PID=$!
   eventually 20 test -e up
   kill -TERM "$PID"
-  eventually 25 has_ended "$PID"
+  eventually 60 has_ended "$PID"
   no_leftovers
   exec 7>&-
 }

@@ -169,7 +169,7 @@ W
   begin -n 4 ./w
   eventually 20 have 4 'up.*'
   kill -KILL "$PID"
-  end_within 10
+  end_within 20
   expect_status 137
   no_leftovers
 }

@@ -53,7 +53,7 @@ torch_of() { # python: succeeds if it has a torch with gloo
 }
 
 ddp() { # python
-  export PYTHON=$1 OMP_NUM_THREADS=1
+  export PYTHON=$1 OMP_NUM_THREADS=1 MUSTER_DEADLINE=240
   run_muster -n 2 "$SOURCE/examples/pytorch-ddp/train.py" 3
   expect_status 0
   expect_in "$output" "step 3 loss 0."

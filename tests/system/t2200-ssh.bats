@@ -280,7 +280,7 @@ W
 
 @test "a slow line between the nodes changes nothing but the time" {
   lab_start 1 delay_proxy --delay 100 --rate 500000 10.77.0.1:0 10.77.0.1:29400 >proxy
-  eventually 10 grep -q listening proxy
+  eventually 20 grep -q listening proxy
   ENDPOINT=node1:29400
   member a 1 0 2 -n 1 sh -c 'echo "$RANK"'
   ENDPOINT=10.77.0.1:$(sed 's/.*://' proxy)

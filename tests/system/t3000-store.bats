@@ -91,7 +91,7 @@ END
   "$MUSTER" store --ready-fd 7 >out 2>err 7>ready 3>&- &
   PID=$!
   # ends only when every writer has closed it
-  AT=$(timeout 20 cat ready)
+  AT=$(timeout 60 cat ready)
   [[ $AT =~ ^127\.0\.0\.1:[0-9]+$ && ! -s out ]]
   MASTER_ADDR=127.0.0.1 MASTER_PORT=${AT#*:} counter a
   end_store TERM

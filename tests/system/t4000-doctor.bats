@@ -243,7 +243,7 @@ namespace() { # unshare's options: can they be had?
   kill -KILL "$PID"
   wait "$PID" || status=$?
   [[ $status -eq 137 ]]
-  eventually 10 naps_are 0
+  eventually 30 naps_are 0
   no_leftovers
 }
 

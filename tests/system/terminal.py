@@ -9,7 +9,7 @@ SCRIPT holds one action a line:
     size ROWS COLS  resizes the terminal (SIGWINCH)
     hangup          closes the terminal (SIGHUP)
 After the last action the output is read to its end. Prints everything the command printed. Exits with
-its status, 128+N if signal N ended it, 124 if something expected did not come within 60 s.
+its status, 128+N if signal N ended it, 124 if something expected did not come within 120 s.
 """
 import fcntl
 import os
@@ -20,7 +20,7 @@ import sys
 import termios
 import time
 
-DEADLINE_S = 60
+DEADLINE_S = 120
 
 
 class Terminal:

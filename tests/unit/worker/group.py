@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-LIMIT_S = 90
+LIMIT_S = 300
 
 
 def environment(address, rank, args):
@@ -72,7 +72,7 @@ def run(args, worker_options):
                 child.kill()
                 child.wait()
             store.stdin.close()
-            store.wait(10)
+            store.wait(LIMIT_S)
         output.seek(0)
         return first, statuses, output.read()
 
