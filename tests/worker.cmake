@@ -52,7 +52,8 @@ if(Python3_FOUND)
     --inject hang:rank=0,phase=init_done --deadline init_done=2)
   worker_group(death_is_the_launchers_verdict --ranks 3 --status 137 -- --inject die:rank=2,phase=init_enter,signal=9)
   worker_group(late_rank_is_waited_for --match "verified: 0 wrong" -- --sizes 8 --inject late:rank=1,phase=started,s=1)
-  worker_group(slow_rank_is_named --match "rank 1 is slow" -- --sizes 64K -n 5 --inject slow:rank=1,ms=20)
+  # so slow that waiting for a busy processor is no match for it
+  worker_group(slow_rank_is_named --match "rank 1 is slow" -- --sizes 64K -n 2 --inject slow:rank=1,ms=300)
   worker_group(too_slow_fails --each 11 --match "slower than demanded" -- --sizes 64K --min-busbw 100000)
   worker_group(two_nodes --ranks 4 --nodes 2 --match "4 ranks on 2 nodes" --match "verified: 0 wrong" --json file --
     --test all --sizes 8,100K -n 2 --root 3)
@@ -71,7 +72,7 @@ if(Python3_FOUND)
   worker_group(slow_rank_of_pairs_is_named --ranks 4 --match "rank 2 is slow to all: " -- --test pairs -n 1
     --inject slow:rank=2,ms=30)
   worker_group(isolate_shows_the_slow_rank --ranks 3 --match "\nwithout rank 1: [0-9.]+ GB/s, with it: " --
-    --test isolate -n 1 --inject slow:rank=1,ms=30)
+    --test isolate -n 1 --inject slow:rank=1,ms=150)
   worker_group(host_is_not_judged --match "--expect is for GPUs: the host backend is not judged" -- --sizes 8 -n 1
     --expect 370)
   worker_group(latency_alone --match "latency, 8 bytes, us" --match "not verified: timed only" -- --test latency -n 5)

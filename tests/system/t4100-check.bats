@@ -70,7 +70,7 @@ PY
 }
 
 @test "a slow rank is named, and is a warning" {
-  run_check -n 3 --sizes 64K --iters 4 --inject slow:rank=2,ms=30
+  run_check -n 3 --sizes 64K --iters 2 --inject slow:rank=2,ms=200
   expect_status 0
   verdict_is "WARN: rank 2 is slow"
 }
