@@ -9,7 +9,7 @@
 : "${SOURCE:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
 export PATH="$BIN:$PATH"
 # No run may depend on what the caller's shell or an outer launcher happens to hold.
-unset RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT CUDA_VISIBLE_DEVICES NO_COLOR
+unset RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT CUDA_VISIBLE_DEVICES NO_COLOR OMP_NUM_THREADS OMP_THREAD_LIMIT
 
 setup() { begin_test; }
 begin_test() {

@@ -85,8 +85,8 @@ printf 'end of it\r\n'
 read -r line <gate
 W
   begin -n 1 ./w
-  eventually 20 grep -q 'end of it' out
-  printf '10%%\r20%%\r\r30%%\rend of it\r\n' | cmp - out
+  printf '10%%\r20%%\r\r30%%\rend of it\r\n' >want
+  eventually 20 cmp -s want out
   echo go >gate
   end_within 20
   expect_status 0
