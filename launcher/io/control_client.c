@@ -84,34 +84,34 @@ int control_ask(const char *path, enum control_verb verb, struct control_status 
 
 /* ---- all jobs ---- */
 
-/* What the name of a socket says: ID.PID. */
-static bool read_name(const char *name, struct job_row *row)
+/* All that is known of a job that does not answer. */
+static void read_name(const char *name, struct control_status *status)
 {
-    const char *dot = strrchr(name, '.');
-    uint64_t pid;
-    if (!dot || dot == name || str_parse_u64(str_from(dot + 1), 1, INT32_MAX, &pid) < 0)
-        return false;
-    row->status.pid = (uint32_t)pid;
-    row->status.job_id = mem_dup(name, (size_t)(dot - name) + 1);
-    row->status.job_id[dot - name] = '\0';
-    return true;
+    struct str id;
+    pid_t pid;
+    control_name_parse(name, &id, &pid);
+    status->pid = (uint32_t)pid;
+    status->job_id = mem_printf("%.*s", (int)id.n, id.p);
 }
 
-/* Adds the job behind a socket; one of a dead job is removed. */
+/* Adds the job behind a socket. One that nobody listens at is left alone: its job may have
+ * died, but may as well be about to listen, or run on another host that shares the folder. */
 static void add_job(struct job_list *list, enum control_verb verb, const char *folder,
                     const char *name)
 {
     struct err e;
     struct job_row row = {.path = mem_printf("%s/%s", folder, name)};
+    if (!control_is_socket(row.path)) {
+        free(row.path);
+        return;
+    }
     if (control_ask(row.path, verb, &row.status, &e) < 0) {
-        if (e.sys == ECONNREFUSED)
-            unlink(row.path);
-        bool is_there = e.code != ERR_UNAVAILABLE && read_name(name, &row);
-        row.why = is_there ? mem_strdup(e.text) : NULL;
-        if (!is_there) {
+        if (e.code == ERR_UNAVAILABLE) {
             free(row.path);
             return;
         }
+        read_name(name, &row.status);
+        row.why = mem_strdup(e.text);
     }
     job_list_add(list, &row);
 }
@@ -124,7 +124,7 @@ static int search(const char *folder, enum control_verb verb, struct job_list *l
         return -1;
     DIR *dir = is_there ? opendir(folder) : NULL;
     for (const struct dirent *entry; dir && (entry = readdir(dir)) != NULL;)
-        if (entry->d_name[0] != '.')
+        if (control_name_parse(entry->d_name, NULL, NULL))
             add_job(list, verb, folder, entry->d_name);
     if (dir)
         closedir(dir);

@@ -8,9 +8,8 @@
 #include "launcher/core/jobs_table.h"
 
 /* Finds every job of this user, in order of their start, and asks each, by CONTROL_STATUS or
- * CONTROL_SAMPLE. Sockets
- * of dead jobs are removed. 0, or -1 with ERR_SYSTEM: a folder is there that may not be used.
- * *out is then empty; else end it with job_list_fini. */
+ * CONTROL_SAMPLE. Removes nothing. 0, or -1 with ERR_SYSTEM: a folder is there that may not be
+ * used. *out is then empty; else end it with job_list_fini. */
 int control_find(enum control_verb verb, struct job_list *out, struct err *e);
 
 /* Asks one job. 0 and a status to be ended with control_status_fini, or -1 with

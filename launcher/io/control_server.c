@@ -18,6 +18,7 @@ struct control_server {
     struct list callers;
     int ncallers; /* with those whose handle is being closed */
     bool is_closing, is_pipe_closed;
+    char path[sizeof((struct sockaddr_un *)NULL)->sun_path];
 };
 
 /* One connection: a request, its answer, the end. */
@@ -166,9 +167,11 @@ void control_server_settle(struct control_server *s)
 
 /* ---- life ---- */
 
-/* The socket of a job that has died and had our process id. */
+/* The socket of a job that has died and had our name and process id. */
 static void remove_stale(const struct sockaddr_un *name)
 {
+    if (!control_is_socket(name->sun_path))
+        return;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return;
@@ -189,7 +192,10 @@ static int bind_in(struct control_server *s, const char *folder, const char *job
         remove_stale(&name);
         rc = uv_pipe_bind(&s->pipe, name.sun_path);
     }
-    return rc < 0 ? err_set(e, ERR_SYSTEM, "%s: %s", name.sun_path, uv_strerror(rc)) : 0;
+    if (rc < 0)
+        return err_set(e, ERR_SYSTEM, "%s: %s", name.sun_path, uv_strerror(rc));
+    memcpy(s->path, name.sun_path, sizeof s->path);
+    return 0;
 }
 
 static int bind_somewhere(struct control_server *s, const char *job_id, struct err *e)
@@ -228,6 +234,11 @@ struct control_server *control_server_open(uv_loop_t *loop, const char *job_id,
         return s;
     control_server_close(s);
     return NULL;
+}
+
+const char *control_server_path(const struct control_server *s)
+{
+    return s->path;
 }
 
 void control_server_close(struct control_server *s)

@@ -43,6 +43,7 @@ struct sessions {
     volatile pid_t ids[SESSIONS_MAX];
     volatile uint32_t nfolders; /* counted once it is written */
     char folders[FOLDERS_MAX][PATH_BYTES];
+    char socket[PATH_BYTES]; /* "" = none */
 };
 
 struct guard {
@@ -182,6 +183,8 @@ static _Noreturn void guard_main(const struct guard *g, int pipe_read)
     struct pollfd muster = {.fd = PIPE_FD};
     while (!(muster.revents & (POLLHUP | POLLERR | POLLNVAL)))
         poll(&muster, 1, -1);
+    if (g->sessions->socket[0])
+        unlink(g->sessions->socket);
     end_job(g);
     for (uint32_t i = 0; i < g->sessions->nfolders; i++)
         folder_remove(g->sessions->folders[i]);
@@ -294,6 +297,12 @@ void guard_note_folder(struct guard *g, const char *path)
     note_path(to, path);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     g->sessions->nfolders += to[0] != '\0';
+}
+
+void guard_note_socket(struct guard *g, const char *path)
+{
+    if (g)
+        note_path(g->sessions->socket, path);
 }
 
 /* It may have been killed and collected: the pidfd then names nobody. */

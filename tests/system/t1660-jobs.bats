@@ -154,16 +154,108 @@ W
   no_leftovers
 }
 
-@test "the socket of a job that was killed is removed, and not taken for a job" {
+@test "the guard of a job that was killed removes its socket" {
+  waiter
+  mkdir -m 700 "$SOCKETS"
+  MUSTER_RUNTIME_DIR=sockets begin_job demo # the guard's own folder is /
+  eventually 20 have 2 'up.demo.*'
+  kill -KILL "$PID"
+  eventually 20 have 0 "$SOCKETS/*"
+  end_within 20
+  no_leftovers
+}
+
+@test "a socket that a killed job has left is not taken for a job, and stays" {
   waiter
   begin_job demo
-  eventually 20 is_running demo
+  eventually 20 have 2 'up.demo.*'
+  local guard
+  guard=$(pgrep -P "$PID" -x job-guard)
+  kill -KILL "$guard"
+  eventually 20 has_ended "$guard"
   kill -KILL "$PID"
   end_within 20
-  [[ $(ls "$SOCKETS") == "demo.$PID" ]]
   run_muster ps
   [[ $output == "no job of yours runs on this host" ]]
-  [[ -z $(ls "$SOCKETS") ]]
+  [[ $(ls "$SOCKETS") == "demo.$PID" ]] # whose it was ps does not know
+  no_leftovers
+}
+
+@test "commands remove nothing in the folder of the sockets, whatever is in it" {
+  mkdir -m 700 "$SOCKETS"
+  mkdir "$SOCKETS/sub.7"
+  echo mine | tee "$SOCKETS/thesis.tex" "$SOCKETS/data.123" >"$SOCKETS/target"
+  ln -s target "$SOCKETS/link.5"
+  mkfifo "$SOCKETS/pipe.9"
+  # nobody listens, as with one of another host that shares the folder
+  python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$SOCKETS/far.1"
+  local command others
+  others=$(ls -A "$SOCKETS")
+  for command in ps top logs stack stop; do
+    run_muster "$command"
+    [[ $output$stderr == *"no job of yours runs on this host" ]]
+    [[ $(ls -A "$SOCKETS") == "$others" ]] || { ls -A "$SOCKETS"; false; }
+  done
+  waiter
+  begin_job demo
+  eventually 20 have 2 'up.demo.*'
+  stop_job demo
+  [[ $(ls -A "$SOCKETS") == "$others" ]]
+  [[ $(cat "$SOCKETS"/{thesis.tex,data.123,link.5}) == $'mine\nmine\nmine' ]]
+  no_leftovers
+}
+
+@test "a job that is looked for before it listens is found once it does" {
+  mkdir -m 700 "$SOCKETS"
+  mkfifo go
+  python3 -c 'import signal, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+print(flush=True)
+open("go").read()
+s.listen()
+print(flush=True)
+signal.pause()' "$SOCKETS/slow.77" >listening 3>&- &
+  local server=$!
+  eventually 20 has_lines 1 '' listening
+  run_muster ps
+  [[ $output == "no job of yours runs on this host" ]]
+  : >go
+  eventually 20 has_lines 2 '' listening
+  run_muster ps
+  expect_in "$output" "slow  77   silent"
+  kill "$server"
+  wait "$server" || true
+}
+
+@test "a job takes the place of a dead one that had its process id, but of no file" {
+  mkdir -m 700 "$SOCKETS"
+  waiter
+  script named <<'W'
+case $1 in
+file) echo mine >"$MUSTER_RUNTIME_DIR/demo.$$" ;;
+socket) python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$MUSTER_RUNTIME_DIR/demo.$$" ;;
+esac
+exec muster -v --rdzv-id demo -n 2 --gpus none ./waiter
+W
+  local kind
+  for kind in file socket; do
+    rm -f up.*
+    env --default-signal ./named "$kind" </dev/null >out 2>err 3>&- &
+    PID=$!
+    eventually 20 have 2 'up.demo.*'
+    if [[ $kind == file ]]; then
+      kill -TERM "$PID"
+      end_within 20
+      expect_status 143
+      expect_in "$stderr" "will not see this job"
+      [[ $(cat "$SOCKETS/demo.$PID") == mine ]]
+    else
+      eventually 20 is_running demo
+      stop_job demo
+      [[ ! -e $SOCKETS/demo.$PID ]]
+    fi
+  done
   no_leftovers
 }
 
