@@ -276,8 +276,74 @@ s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(flush=
     expect_status 125
     expect_in "$stderr" "job still (pid 77) does not answer; if it is suspended, kill -CONT 77 lets it go on"
   done
+  python3 - "$SOCKETS/still.77" <<'P'
+import socket, sys
+full = []
+try: # as after many commands that have waited there
+    while True:
+        s = socket.socket(socket.AF_UNIX)
+        s.setblocking(False)
+        full.append(s)
+        s.connect(sys.argv[1])
+except BlockingIOError:
+    pass
+P
+  run_muster ps
+  expect_in "$output" "still  77   silent"
   kill "$server"
   wait "$server" || true
+}
+
+@test "all jobs are asked at the same time" {
+  mkdir -m 700 "$SOCKETS"
+  # each answers once all three have been asked
+  python3 -c 'import os, socket, sys
+listeners = []
+for name in "a.1", "b.2", "c.3":
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(os.path.join(sys.argv[1], name))
+    s.listen()
+    listeners.append((name, s))
+print(flush=True)
+asked = []
+for name, s in listeners:
+    c, _ = s.accept()
+    assert c.recv(100) == b"muster/1 status\n"
+    asked.append((name, c))
+for name, c in asked:
+    job, pid = name.split(".")
+    c.sendall(f"muster/1 ok\njob {job}\nprogram x\nstate running\npid {pid}\nend\n".encode())
+' "$SOCKETS" >listening 3>&- &
+  local server=$!
+  eventually 20 test -s listening
+  run_muster ps
+  expect_status 0
+  [[ $(grep -c " running " <<<"$output") == 3 ]] || { echo "$output"; kill "$server"; false; }
+  wait "$server"
+}
+
+@test "callers that say nothing keep nobody else out" {
+  waiter
+  begin_job demo
+  eventually 20 have 2 'up.demo.*'
+  python3 -c 'import os, socket, sys
+idle = [socket.socket(socket.AF_UNIX) for _ in range(40)]
+for s in idle:
+    s.connect(sys.argv[1])
+open("crowd", "w").close()
+for s in idle:
+    s.settimeout(60)
+    assert s.recv(1) == b""' "$SOCKETS/demo.$PID" 3>&- &
+  local crowd=$!
+  eventually 20 test -e crowd
+  is_running demo
+  run_muster stack
+  expect_status 0
+  run_muster top --once
+  expect_status 0
+  stop_job demo
+  wait "$crowd"
+  no_leftovers
 }
 
 @test "a folder that others may enter is used by nobody, and the job runs all the same" {
