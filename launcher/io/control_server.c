@@ -1,6 +1,7 @@
 #include "launcher/io/control_server.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -155,16 +156,25 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(c->request + c->n, (unsigned)(sizeof c->request - c->n));
 }
 
+/* Whether both directions have ended, and not only the caller's own. */
+static bool has_left(const struct caller *c)
+{
+    struct pollfd p = {.fd = -1};
+    uv_fileno((const uv_handle_t *)&c->pipe, &p.fd);
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0;
+}
+
 /* Reading goes on behind the request, so that a caller who leaves is noticed. */
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
 {
     (void)bytes;
     struct caller *c = stream->data;
     if (n < 0) {
-        if (!c->is_answered)
-            hang_up(c);
-        else
+        bool is_owed = c->is_answered || (c->is_waiting && !has_left(c));
+        if (is_owed)
             uv_read_stop(stream);
+        else
+            hang_up(c);
         return;
     }
     if (c->is_waiting || c->is_answered) /* it has nothing more to say */

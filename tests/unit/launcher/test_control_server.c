@@ -157,6 +157,27 @@ static void where_all_wait_for_us_one_more_is_told(void **state)
     end(&s);
 }
 
+static void who_has_said_all_gets_the_answer_and_who_has_left_keeps_no_place(void **state)
+{
+    (void)state;
+    struct stage s;
+    int half;
+    begin(&s);
+    s.must_wait = true;
+    half = ask(&s);
+    shutdown(half, SHUT_WR);
+    for (int i = 0; i < PLACES; i++)
+        close(ask(&s));
+    turn(&s);
+    int another = ask(&s);
+    assert_int_equal(s.nrequests, PLACES + 2);
+    s.must_wait = false;
+    turn(&s);
+    expect_answer(half);
+    expect_answer(another);
+    end(&s);
+}
+
 static void who_keeps_us_waiting_loses_the_place(void **state)
 {
     (void)state;
@@ -185,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_that_says_nothing_makes_room),
         cmocka_unit_test(where_all_wait_for_us_one_more_is_told),
+        cmocka_unit_test(who_has_said_all_gets_the_answer_and_who_has_left_keeps_no_place),
         cmocka_unit_test(who_keeps_us_waiting_loses_the_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
