@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mem.h"
+#include "base/out_file.h"
 #include "worker/bench.h"
 #include "worker/bind.h"
 #include "worker/join.h"
@@ -109,22 +108,7 @@ static int verify(struct worker *w, int *verdict, struct err *e)
 
 static int write_file(const char *path, const struct buf *json, struct err *e)
 {
-    char *temporary = mem_printf("%s.%ld.tmp", path, (long)getpid());
-    FILE *f = fopen(temporary, "we");
-    bool ok = f && fwrite(json->data, 1, json->len, f) == json->len;
-    int sys = errno;
-    if (f && fclose(f) != 0 && ok) {
-        ok = false;
-        sys = errno;
-    }
-    if (ok && rename(temporary, path) < 0) {
-        ok = false;
-        sys = errno;
-    }
-    if (!ok)
-        unlink(temporary);
-    free(temporary);
-    return ok ? 0 : err_sys(e, sys, "--json %s", path);
+    return out_file_write(path, json->data, json->len, e) < 0 ? err_wrap(e, "--json") : 0;
 }
 
 static int print_result(struct worker *w, struct err *e)

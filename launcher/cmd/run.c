@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/out_file.h"
 #include "launcher/cmd/cmd.h"
 #include "launcher/cmd/engines.h"
 #include "launcher/cmd/meet.h"
@@ -47,7 +48,7 @@ static int write_junit(const struct report_end *end, struct err *e)
     struct buf text;
     buf_init(&text, 0);
     junit_format(end->job, end->err, end->opt, end->duration_ms, &text);
-    int rc = report_file_write(end->opt->junit, buf_str(&text), e);
+    int rc = out_file_write(end->opt->junit, buf_str(&text), text.len, e);
     buf_fini(&text);
     return rc;
 }

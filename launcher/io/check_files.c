@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/out_file.h"
 #include "launcher/core/check_html.h"
 #include "launcher/core/check_junit.h"
 #include "launcher/core/check_table.h"
@@ -44,7 +45,7 @@ static int write_file(const char *option, const char *path, const struct buf *te
     struct err e;
     if (is_stdout(path))
         fwrite(text->data, 1, text->len, stdout);
-    else if (report_file_write(path, buf_str(text), &e) < 0) {
+    else if (out_file_write(path, buf_str(text), text->len, &e) < 0) {
         log_error("check", "%s: %s", option, e.text);
         return err_exit_status(e.code);
     }

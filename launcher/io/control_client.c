@@ -18,9 +18,20 @@ enum {
     ANSWER_BYTES_MAX = 64 << 20
 };
 
-/* ---- one question ---- */
+static const char no_answer[] = "it does not answer; is it suspended?";
 
-/* A connection, or -1 with ERR_UNAVAILABLE and e->sys. */
+/* ---- questions ---- */
+
+/* One job and what it has answered so far. */
+struct question {
+    char *path; /* owned */
+    int fd;     /* -1 = the answer has ended, or none will come */
+    struct buf answer;
+    struct err e; /* ERR_OK = nothing went wrong */
+};
+
+/* A connection, or -1 with ERR_UNAVAILABLE: nobody is there; ERR_TIMEOUT: it lets others wait
+ * as well; ERR_SYSTEM. */
 static int dial(const char *path, struct err *e)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -34,118 +45,178 @@ static int dial(const char *path, struct err *e)
         return fd;
     int why = errno;
     close(fd);
-    err_set(e, ERR_UNAVAILABLE, "%s: %s", path, strerror(why));
-    e->sys = why;
-    return -1;
+    return why == EAGAIN ? err_set(e, ERR_TIMEOUT, "%s", no_answer)
+                         : err_set(e, ERR_UNAVAILABLE, "%s: %s", path, strerror(why));
 }
 
-/* Reads to the end. */
-static int read_all(int fd, uint64_t deadline_ms, struct buf *out, struct err *e)
+/* Takes over path. */
+static void question_begin(struct question *q, char *path, enum control_verb verb)
 {
-    for (;;) {
-        uint64_t now = now_ms();
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        int n = now < deadline_ms ? poll(&p, 1, (int)(deadline_ms - now)) : 0;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return err_set(e, ERR_TIMEOUT, "it does not answer; is it suspended?");
-        char bytes[4096];
-        ssize_t got = read(fd, bytes, sizeof bytes);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
-            continue;
-        if (got <= 0)
-            return 0;
-        buf_add(out, bytes, (size_t)got);
-    }
+    struct buf words;
+    buf_init(&words, 0);
+    control_request_format(verb, &words);
+    *q = (struct question){.path = path};
+    buf_init(&q->answer, ANSWER_BYTES_MAX);
+    q->fd = dial(path, &q->e);
+    /* Who hangs up may have said why: that is read. */
+    if (q->fd >= 0 && send(q->fd, words.data, words.len, MSG_NOSIGNAL) != (ssize_t)words.len)
+        err_set(&q->e, ERR_UNAVAILABLE, "it takes no request");
+    buf_fini(&words);
+}
+
+static void question_hang_up(struct question *q)
+{
+    close(q->fd);
+    q->fd = -1;
+}
+
+static void question_read(struct question *q)
+{
+    char bytes[4096];
+    ssize_t got = read(q->fd, bytes, sizeof bytes);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got > 0)
+        buf_add(&q->answer, bytes, (size_t)got);
+    else
+        question_hang_up(q);
+}
+
+/* Waits until one of those that have not ended says something. False once all have, or at the
+ * deadline. */
+static bool questions_wait(struct question *qs, size_t n, struct pollfd *fds,
+                           uint64_t deadline_ms)
+{
+    nfds_t nopen = 0;
+    for (size_t i = 0; i < n; i++)
+        if (qs[i].fd >= 0)
+            fds[nopen++] = (struct pollfd){.fd = qs[i].fd, .events = POLLIN};
+    uint64_t now = now_ms();
+    int got = nopen && now < deadline_ms ? poll(fds, nopen, (int)(deadline_ms - now)) : 0;
+    if (got <= 0)
+        return got < 0 && errno == EINTR;
+    for (size_t i = 0, at = 0; i < n; i++)
+        if (qs[i].fd >= 0 && fds[at++].revents)
+            question_read(&qs[i]);
+    return true;
+}
+
+/* All at the same time, so that those that do not answer cost the wait of one. */
+static void questions_end(struct question *qs, size_t n, int ms)
+{
+    uint64_t deadline_ms = now_ms() + (uint64_t)ms;
+    struct pollfd *fds = mem_alloc(n, sizeof *fds);
+    while (questions_wait(qs, n, fds, deadline_ms))
+        ;
+    for (size_t i = 0; i < n; i++)
+        if (qs[i].fd >= 0) {
+            question_hang_up(&qs[i]);
+            buf_reset(&qs[i].answer);
+            err_set(&qs[i].e, ERR_TIMEOUT, "%s", no_answer);
+        }
+    free(fds);
+}
+
+/* 0, or -1 with what control_ask says. */
+static int question_status(const struct question *q, struct control_status *out, struct err *e)
+{
+    *e = q->e;
+    if (e->code != ERR_OK && !q->answer.len)
+        return -1;
+    return control_status_parse((struct str){buf_str(&q->answer), q->answer.len}, out, e);
+}
+
+static void question_fini(struct question *q)
+{
+    buf_fini(&q->answer);
+    free(q->path);
 }
 
 int control_ask(const char *path, enum control_verb verb, struct control_status *out,
                 struct err *e)
 {
-    int fd = dial(path, e);
-    if (fd < 0)
-        return -1;
-    struct buf text;
-    buf_init(&text, ANSWER_BYTES_MAX);
-    control_request_format(verb, &text);
-    ssize_t sent = send(fd, text.data, text.len, MSG_NOSIGNAL);
-    bool is_sent = sent == (ssize_t)text.len;
-    buf_reset(&text);
-    int rc = is_sent ? read_all(fd, now_ms() + (verb == CONTROL_STACK ? STACK_MS : ANSWER_MS),
-                                &text, e)
-                     : err_set(e, ERR_UNAVAILABLE, "it takes no request");
-    if (rc == 0)
-        rc = control_status_parse((struct str){buf_str(&text), text.len}, out, e);
-    close(fd);
-    buf_fini(&text);
+    struct question q;
+    question_begin(&q, mem_strdup(path), verb);
+    questions_end(&q, 1, verb == CONTROL_STACK ? STACK_MS : ANSWER_MS);
+    int rc = question_status(&q, out, e);
+    question_fini(&q);
     return rc;
 }
 
 /* ---- all jobs ---- */
 
-/* What the name of a socket says: ID.PID. */
-static bool read_name(const char *name, struct job_row *row)
-{
-    const char *dot = strrchr(name, '.');
-    uint64_t pid;
-    if (!dot || dot == name || str_parse_u64(str_from(dot + 1), 1, INT32_MAX, &pid) < 0)
-        return false;
-    row->status.pid = (uint32_t)pid;
-    row->status.job_id = mem_dup(name, (size_t)(dot - name) + 1);
-    row->status.job_id[dot - name] = '\0';
-    return true;
-}
+struct questions {
+    struct question *items;
+    size_t n, cap;
+};
 
-/* Adds the job behind a socket; one of a dead job is removed. */
-static void add_job(struct job_list *list, enum control_verb verb, const char *folder,
-                    const char *name)
-{
-    struct err e;
-    struct job_row row = {.path = mem_printf("%s/%s", folder, name)};
-    if (control_ask(row.path, verb, &row.status, &e) < 0) {
-        if (e.sys == ECONNREFUSED)
-            unlink(row.path);
-        bool is_there = e.code != ERR_UNAVAILABLE && read_name(name, &row);
-        row.why = is_there ? mem_strdup(e.text) : NULL;
-        if (!is_there) {
-            free(row.path);
-            return;
-        }
-    }
-    job_list_add(list, &row);
-}
-
-static int search(const char *folder, enum control_verb verb, struct job_list *list,
+static int search(const char *folder, enum control_verb verb, struct questions *qs,
                   struct err *e)
 {
     bool is_there;
     if (control_folder_check(folder, &is_there, e) < 0)
         return -1;
     DIR *dir = is_there ? opendir(folder) : NULL;
-    for (const struct dirent *entry; dir && (entry = readdir(dir)) != NULL;)
-        if (entry->d_name[0] != '.')
-            add_job(list, verb, folder, entry->d_name);
+    for (const struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+        char *path = mem_printf("%s/%s", folder, entry->d_name);
+        if (!control_name_parse(entry->d_name, NULL, NULL) || !control_is_socket(path)) {
+            free(path);
+            continue;
+        }
+        array_grow(qs->items, qs->n, qs->cap);
+        question_begin(&qs->items[qs->n++], path, verb);
+    }
     if (dir)
         closedir(dir);
     return 0;
 }
 
+/* All that is known of a job that does not answer. */
+static void read_name(const char *path, struct control_status *status)
+{
+    struct str id;
+    pid_t pid;
+    control_name_parse(strrchr(path, '/') + 1, &id, &pid);
+    status->pid = (uint32_t)pid;
+    status->job_id = mem_printf("%.*s", (int)id.n, id.p);
+}
+
+/* Adds the job behind a socket. One that nobody listens at is left alone: its job may have
+ * died, but may as well be about to listen, or run on another host that shares the folder. */
+static void add_job(struct job_list *list, const struct question *q)
+{
+    struct err e;
+    struct job_row row = {0};
+    if (question_status(q, &row.status, &e) < 0) {
+        if (e.code == ERR_UNAVAILABLE)
+            return;
+        read_name(q->path, &row.status);
+        row.why = mem_strdup(e.text);
+    }
+    row.path = mem_strdup(q->path);
+    job_list_add(list, &row);
+}
+
 int control_find(enum control_verb verb, struct job_list *out, struct err *e)
 {
     struct buf folder;
+    struct questions qs = {0};
     int rc = 0;
     *out = (struct job_list){0};
     buf_init(&folder, 0);
     for (int place = 0; place < CONTROL_PLACES && rc == 0; place++) {
         buf_reset(&folder);
         if (control_folder_format((enum control_place)place, &folder))
-            rc = search(buf_str(&folder), verb, out, e);
+            rc = search(buf_str(&folder), verb, &qs, e);
     }
     buf_fini(&folder);
-    if (rc < 0)
-        job_list_fini(out);
-    else
-        job_list_sort(out);
+    questions_end(qs.items, qs.n, rc < 0 ? 0 : ANSWER_MS);
+    for (size_t i = 0; i < qs.n; i++) {
+        if (rc == 0)
+            add_job(out, &qs.items[i]);
+        question_fini(&qs.items[i]);
+    }
+    free(qs.items);
+    job_list_sort(out);
     return rc;
 }

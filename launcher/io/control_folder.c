@@ -64,3 +64,22 @@ int control_address(const char *folder, const char *job_id, pid_t pid, struct so
                ? err_set(e, ERR_LIMIT, "%s is too long a path for a socket", folder)
                : 0;
 }
+
+bool control_name_parse(const char *name, struct str *id, pid_t *pid)
+{
+    uint64_t number;
+    const char *dot = strrchr(name, '.');
+    if (!dot || name[0] == '.' || str_parse_u64(str_from(dot + 1), 1, INT32_MAX, &number) < 0)
+        return false;
+    if (id)
+        *id = (struct str){name, (size_t)(dot - name)};
+    if (pid)
+        *pid = (pid_t)number;
+    return true;
+}
+
+bool control_is_socket(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}

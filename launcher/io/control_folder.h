@@ -2,6 +2,9 @@
  * or /tmp/muster-UID where that cannot be had; commands look in both, as a job may have been
  * started from cron or another login. MUSTER_RUNTIME_DIR is in place of both. A folder is used
  * only if it is ours and nobody else may enter it (mode 0700).
+ *
+ * MUSTER_RUNTIME_DIR may name any folder, one with other files in it too, or one that several
+ * hosts share: what is not known to be the socket of a dead job stays.
  */
 #ifndef MUSTER_LAUNCHER_IO_CONTROL_FOLDER_H
 #define MUSTER_LAUNCHER_IO_CONTROL_FOLDER_H
@@ -11,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
 
 enum control_place { CONTROL_RUNTIME, CONTROL_TMP, CONTROL_PLACES };
 
@@ -29,5 +33,12 @@ int control_folder_make(const char *path, struct err *e);
  * long. 0, or -1 with ERR_LIMIT: the folder's path is too long. */
 int control_address(const char *folder, const char *job_id, pid_t pid, struct sockaddr_un *out,
                     struct err *e);
+
+/* Whether a file may be a job's socket by its name, ID.PID. *id is borrowed from name; both may
+ * be NULL. */
+bool control_name_parse(const char *name, struct str *id, pid_t *pid);
+
+/* Whether there is a socket, and no link to one. */
+bool control_is_socket(const char *path);
 
 #endif

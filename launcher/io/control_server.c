@@ -1,23 +1,31 @@
 #include "launcher/io/control_server.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "launcher/io/control_folder.h"
 
-enum { CALLERS_MAX = 16, BACKLOG = 16 };
+enum {
+    CALLERS_MAX = 16,
+    BACKLOG = 16,
+    CALL_MS = 10000 /* for a caller to say what it wants; again for it to take the answer */
+};
 
 struct control_server {
     uv_pipe_t pipe;
+    uv_timer_t timer; /* the first deadline of a caller */
     struct control_events events;
-    struct list callers;
-    int ncallers; /* with those whose handle is being closed */
-    bool is_closing, is_pipe_closed;
+    struct list callers;       /* in the order in which they came */
+    size_t ncallers, nhandles; /* nhandles: of all, with those that are being closed */
+    bool is_closing;
+    char path[sizeof((struct sockaddr_un *)NULL)->sun_path];
 };
 
 /* One connection: a request, its answer, the end. */
@@ -26,6 +34,7 @@ struct caller {
     uv_write_t write;
     struct control_server *server;
     struct list link;
+    uint64_t deadline_ms; /* in force unless it is waiting for us */
     char request[CONTROL_REQUEST_MAX];
     size_t n;
     enum control_verb verb;
@@ -33,28 +42,69 @@ struct caller {
     struct buf answer;
 };
 
-static void maybe_finish(struct control_server *s)
+/* ---- ends ---- */
+
+static void on_closed(uv_handle_t *handle)
 {
-    if (s->is_pipe_closed && s->ncallers == 0)
+    struct control_server *s = handle->data;
+    if (--s->nhandles == 0)
         free(s);
 }
 
 static void on_caller_closed(uv_handle_t *handle)
 {
     struct caller *c = handle->data;
-    struct control_server *s = c->server;
+    handle->data = c->server;
+    on_closed(handle);
     buf_fini(&c->answer);
     free(c);
-    s->ncallers--;
-    maybe_finish(s);
 }
 
 static void hang_up(struct caller *c)
 {
+    if (uv_is_closing((uv_handle_t *)&c->pipe))
+        return;
     list_remove(&c->link);
-    if (!uv_is_closing((uv_handle_t *)&c->pipe))
-        uv_close((uv_handle_t *)&c->pipe, on_caller_closed);
+    c->server->ncallers--;
+    uv_close((uv_handle_t *)&c->pipe, on_caller_closed);
 }
+
+static void on_timer(uv_timer_t *timer);
+
+static void set_timer(struct control_server *s)
+{
+    uint64_t now = now_ms(), due = UINT64_MAX;
+    for (struct list *at = s->callers.next; at != &s->callers; at = at->next) {
+        const struct caller *c = list_entry(at, struct caller, link);
+        if (!c->is_waiting && c->deadline_ms < due)
+            due = c->deadline_ms;
+    }
+    if (due == UINT64_MAX)
+        uv_timer_stop(&s->timer);
+    else
+        uv_timer_start(&s->timer, on_timer, due > now ? due - now : 0, 0);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct control_server *s = timer->data;
+    uint64_t now = now_ms();
+    for (struct list *at = s->callers.next, *next; at != &s->callers; at = next) {
+        struct caller *c = list_entry(at, struct caller, link);
+        next = at->next;
+        if (!c->is_waiting && c->deadline_ms <= now)
+            hang_up(c);
+    }
+    set_timer(s);
+}
+
+static void set_deadline(struct caller *c)
+{
+    c->deadline_ms = now_ms() + CALL_MS;
+    set_timer(c->server);
+}
+
+/* ---- requests and answers ---- */
 
 static void on_written(uv_write_t *write, int status)
 {
@@ -70,6 +120,14 @@ static void send_answer(struct caller *c)
     c->write.data = c;
     if (uv_write(&c->write, (uv_stream_t *)&c->pipe, &bytes, 1, on_written) < 0)
         hang_up(c);
+    else
+        set_deadline(c);
+}
+
+static void refuse(struct caller *c, const char *why)
+{
+    control_refusal_format(why, &c->answer);
+    send_answer(c);
 }
 
 static void answer(struct caller *c)
@@ -84,8 +142,7 @@ static void take_request(struct caller *c, size_t n)
     struct err e;
     const struct control_events *events = &c->server->events;
     if (control_request_parse((struct str){c->request, n}, &c->verb, &e) < 0) {
-        control_refusal_format(e.text, &c->answer);
-        send_answer(c);
+        refuse(c, e.text);
         return;
     }
     c->is_waiting = true;
@@ -99,16 +156,25 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(c->request + c->n, (unsigned)(sizeof c->request - c->n));
 }
 
+/* Whether both directions have ended, and not only the caller's own. */
+static bool has_left(const struct caller *c)
+{
+    struct pollfd p = {.fd = -1};
+    uv_fileno((const uv_handle_t *)&c->pipe, &p.fd);
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0;
+}
+
 /* Reading goes on behind the request, so that a caller who leaves is noticed. */
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
 {
     (void)bytes;
     struct caller *c = stream->data;
     if (n < 0) {
-        if (!c->is_answered)
-            hang_up(c);
-        else
+        bool is_owed = c->is_answered || (c->is_waiting && !has_left(c));
+        if (is_owed)
             uv_read_stop(stream);
+        else
+            hang_up(c);
         return;
     }
     if (c->is_waiting || c->is_answered) /* it has nothing more to say */
@@ -134,6 +200,22 @@ static bool is_same_user(uv_pipe_t *pipe)
            && cred.uid == geteuid();
 }
 
+/* Whether there is room for a new one, if need be at the cost of the first that has not said
+ * what it wants. */
+static bool make_room(struct control_server *s, const struct caller *new)
+{
+    if (s->ncallers <= CALLERS_MAX)
+        return true;
+    for (struct list *at = s->callers.next; at != &new->link; at = at->next) {
+        struct caller *c = list_entry(at, struct caller, link);
+        if (c->is_waiting || c->is_answered)
+            continue;
+        hang_up(c);
+        return true;
+    }
+    return false;
+}
+
 static void on_connection(uv_stream_t *stream, int status)
 {
     struct control_server *s = stream->data;
@@ -143,15 +225,18 @@ static void on_connection(uv_stream_t *stream, int status)
     c->server = s;
     buf_init(&c->answer, 0);
     list_init(&c->link);
+    list_push(&s->callers, &c->link);
     uv_pipe_init(stream->loop, &c->pipe, 0);
     c->pipe.data = c;
     s->ncallers++;
-    if (uv_accept(stream, (uv_stream_t *)&c->pipe) < 0 || s->ncallers > CALLERS_MAX
-        || !is_same_user(&c->pipe)
-        || uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read) < 0)
+    s->nhandles++;
+    set_deadline(c);
+    if (uv_accept(stream, (uv_stream_t *)&c->pipe) < 0 || !is_same_user(&c->pipe))
         hang_up(c);
-    else
-        list_push(&s->callers, &c->link);
+    else if (!make_room(s, c))
+        refuse(c, "it has as many callers as it serves; try again");
+    else if (uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read) < 0)
+        hang_up(c);
 }
 
 void control_server_settle(struct control_server *s)
@@ -166,9 +251,11 @@ void control_server_settle(struct control_server *s)
 
 /* ---- life ---- */
 
-/* The socket of a job that has died and had our process id. */
+/* The socket of a job that has died and had our name and process id. */
 static void remove_stale(const struct sockaddr_un *name)
 {
+    if (!control_is_socket(name->sun_path))
+        return;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return;
@@ -189,7 +276,10 @@ static int bind_in(struct control_server *s, const char *folder, const char *job
         remove_stale(&name);
         rc = uv_pipe_bind(&s->pipe, name.sun_path);
     }
-    return rc < 0 ? err_set(e, ERR_SYSTEM, "%s: %s", name.sun_path, uv_strerror(rc)) : 0;
+    if (rc < 0)
+        return err_set(e, ERR_SYSTEM, "%s: %s", name.sun_path, uv_strerror(rc));
+    memcpy(s->path, name.sun_path, sizeof s->path);
+    return 0;
 }
 
 static int bind_somewhere(struct control_server *s, const char *job_id, struct err *e)
@@ -206,13 +296,6 @@ static int bind_somewhere(struct control_server *s, const char *job_id, struct e
     return rc;
 }
 
-static void on_pipe_closed(uv_handle_t *handle)
-{
-    struct control_server *s = handle->data;
-    s->is_pipe_closed = true;
-    maybe_finish(s);
-}
-
 struct control_server *control_server_open(uv_loop_t *loop, const char *job_id,
                                            const struct control_events *events, struct err *e)
 {
@@ -220,7 +303,9 @@ struct control_server *control_server_open(uv_loop_t *loop, const char *job_id,
     s->events = *events;
     list_init(&s->callers);
     uv_pipe_init(loop, &s->pipe, 0);
-    s->pipe.data = s;
+    uv_timer_init(loop, &s->timer);
+    s->pipe.data = s->timer.data = s;
+    s->nhandles = 2;
     int rc = bind_somewhere(s, job_id, e);
     if (rc == 0 && (rc = uv_listen((uv_stream_t *)&s->pipe, BACKLOG, on_connection)) < 0)
         err_set(e, ERR_SYSTEM, "cannot listen: %s", uv_strerror(rc));
@@ -228,6 +313,11 @@ struct control_server *control_server_open(uv_loop_t *loop, const char *job_id,
         return s;
     control_server_close(s);
     return NULL;
+}
+
+const char *control_server_path(const struct control_server *s)
+{
+    return s->path;
 }
 
 void control_server_close(struct control_server *s)
@@ -241,5 +331,6 @@ void control_server_close(struct control_server *s)
             answer(c);
         hang_up(c); /* what is short has been written by now */
     }
-    uv_close((uv_handle_t *)&s->pipe, on_pipe_closed);
+    uv_close((uv_handle_t *)&s->pipe, on_closed);
+    uv_close((uv_handle_t *)&s->timer, on_closed);
 }

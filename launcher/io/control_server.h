@@ -26,6 +26,9 @@ struct control_events {
 struct control_server *control_server_open(uv_loop_t *loop, const char *job_id,
                                            const struct control_events *events, struct err *e);
 
+/* Of the socket; valid as long as s is. */
+const char *control_server_path(const struct control_server *s);
+
 /* Answers whoever need not wait any more: after each round of callbacks. */
 void control_server_settle(struct control_server *s);
 

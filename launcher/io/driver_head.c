@@ -166,6 +166,8 @@ static void start_local(struct driver_head *d, const struct facts *facts,
                                                                      : (uint32_t)opt->node_rank,
                                      .pid = (uint32_t)getpid()};
     d->local = driver_node_new(&d->loop, &d->pump, opt, facts, &place, nofile, &up);
+    if (d->control)
+        driver_node_note_socket(d->local, control_server_path(d->control));
 }
 
 int driver_head_run(struct job *job, const struct options *opt, const struct facts *facts,

@@ -204,6 +204,11 @@ void driver_node_child_signal(struct driver_node *d)
     d->has_orphan_news = true;
 }
 
+void driver_node_note_socket(struct driver_node *d, const char *path)
+{
+    d->socket = path;
+}
+
 void driver_node_keep(struct driver_node *d, pid_t pid)
 {
     descendants_keep(d->descendants, pid);

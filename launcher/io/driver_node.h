@@ -58,6 +58,10 @@ const char *driver_node_log_dir(const struct driver_node *d, enum log_layout *la
 struct maybe_u64 driver_node_output_bytes(const struct driver_node *d, uint32_t rank,
                                           enum output_fd fd);
 
+/* A socket of this muster, which its guard removes should muster be killed. path is borrowed
+ * until the first workers start. */
+void driver_node_note_socket(struct driver_node *d, const char *path);
+
 /* A SIGCHLD came: some descendant ended. */
 void driver_node_child_signal(struct driver_node *d);
 

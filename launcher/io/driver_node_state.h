@@ -36,6 +36,7 @@ struct driver_node {
     struct descendants *descendants;
     struct guard *guard; /* NULL before the first workers, and where there is none */
     bool was_guard_asked;
+    const char *socket; /* for the guard; NULL = none */
     struct job_files files;
     struct mpi_host *mpi;
     int dev_null;

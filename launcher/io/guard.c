@@ -30,7 +30,7 @@ enum {
     PAUSE_MAX_MS = 64,
     PIPE_FD = 3,
     FOLDERS_MAX = 4,
-    FOLDER_BYTES = 512,
+    PATH_BYTES = 512,
 };
 
 /* A soft limit of file locks in this range has no meaning of its own: Linux has not looked at
@@ -42,7 +42,8 @@ struct sessions {
     volatile uint32_t len; /* highest used + 1 */
     volatile pid_t ids[SESSIONS_MAX];
     volatile uint32_t nfolders; /* counted once it is written */
-    char folders[FOLDERS_MAX][FOLDER_BYTES];
+    char folders[FOLDERS_MAX][PATH_BYTES];
+    char socket[PATH_BYTES]; /* "" = none */
 };
 
 struct guard {
@@ -184,6 +185,8 @@ static _Noreturn void guard_main(const struct guard *g, int pipe_read)
     struct pollfd muster = {.fd = PIPE_FD};
     while (!(muster.revents & (POLLHUP | POLLERR | POLLNVAL)))
         poll(&muster, 1, -1);
+    if (g->sessions->socket[0])
+        unlink(g->sessions->socket);
     end_job(g);
     for (uint32_t i = 0; i < g->sessions->nfolders; i++)
         folder_remove(g->sessions->folders[i]);
@@ -302,13 +305,34 @@ void guard_note_session(struct guard *g, uint32_t local_rank, pid_t pid)
         g->sessions->len = local_rank + 1;
 }
 
+/* The guard is elsewhere: it needs the whole path. "" where that cannot be had. The first byte
+ * comes last, so that no part of a path is taken for one. */
+static void note_path(char to[PATH_BYTES], const char *path)
+{
+    char *whole = realpath(path, NULL);
+    size_t n = whole ? strlen(whole) : 0;
+    if (n && n < PATH_BYTES) {
+        snprintf(to + 1, PATH_BYTES - 1, "%s", whole + 1);
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+        to[0] = whole[0];
+    }
+    free(whole);
+}
+
 void guard_note_folder(struct guard *g, const char *path)
 {
-    if (!g || g->sessions->nfolders == FOLDERS_MAX || strlen(path) >= FOLDER_BYTES)
+    if (!g || g->sessions->nfolders == FOLDERS_MAX)
         return;
-    snprintf(g->sessions->folders[g->sessions->nfolders], FOLDER_BYTES, "%s", path);
+    char *to = g->sessions->folders[g->sessions->nfolders];
+    note_path(to, path);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    g->sessions->nfolders++;
+    g->sessions->nfolders += to[0] != '\0';
+}
+
+void guard_note_socket(struct guard *g, const char *path)
+{
+    if (g)
+        note_path(g->sessions->socket, path);
 }
 
 /* It may have been killed and collected: the pidfd then names nobody. */

@@ -37,10 +37,13 @@ uint64_t guard_mark(const struct guard *g);
  * number may become a stranger's. g may be NULL. */
 void guard_note_session(struct guard *g, uint32_t local_rank, pid_t pid);
 
-/* A folder of this job (an absolute path): if muster is killed, the guard removes it once the
- * job's processes are ended. A few of them; more, and what is too long, is forgotten. g may be
+/* A folder that this job has made: if muster is killed, the guard removes it once the job's
+ * processes are ended. Of a few of them; more, or too long a path, are forgotten. g may be
  * NULL. */
 void guard_note_folder(struct guard *g, const char *path);
+
+/* The control socket, which the guard removes at once. Else likewise. */
+void guard_note_socket(struct guard *g, const char *path);
 
 /* Sends the guard its end, once no worker is left: it dies while muster tidies up. To be
  * followed by guard_stop; g may be NULL. */

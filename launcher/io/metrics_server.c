@@ -45,7 +45,8 @@ struct caller {
     uint64_t deadline_ms;
     char *request; /* HTTP_HEAD_MAX bytes; n of them have come */
     size_t n;
-    bool is_head, is_waiting, is_answered, has_ended; /* has_ended: it will say no more */
+    bool is_head, is_waiting, is_answered;
+    bool is_written, has_ended; /* the kernel has the whole answer; it will say no more */
     struct buf answer;
 };
 
@@ -119,6 +120,7 @@ static void on_written(uv_write_t *write, int status)
     struct caller *c = write->data;
     c->server->unsent -= c->answer.len;
     buf_fini(&c->answer);
+    c->is_written = true;
     c->shutdown.data = c;
     if (status < 0 || uv_shutdown(&c->shutdown, (uv_stream_t *)&c->tcp, on_shut_down) < 0)
         hang_up(c);
@@ -211,7 +213,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
     struct http_request request;
     enum http_status why;
     (void)bytes;
-    if (n == UV_EOF && c->is_waiting) { /* half of the connection goes on */
+    bool is_owed = (c->is_waiting || c->is_answered) && !c->is_written;
+    if (n == UV_EOF && is_owed) { /* half of the connection goes on */
         c->has_ended = true;
         uv_read_stop(stream);
         return;

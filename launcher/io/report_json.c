@@ -1,19 +1,16 @@
 #include "launcher/io/report_json.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/out_file.h"
 #include "launcher/core/report.h"
 #include "launcher/core/signal_names.h"
 #include "launcher/core/symptom.h"
-#include "launcher/io/error_file.h"
 #include "launcher/io/json_text.h"
 
 static const char *const kinds[] = {
@@ -155,40 +152,11 @@ json_t *report_json(const struct report_end *r)
 
 /* ---- the file ---- */
 
-/* A pipe or a device that is there is written to; a file is replaced. */
-static bool is_special(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
-
 int report_file_check(const char *option, const char *path, struct err *e)
 {
-    struct stat st;
-    const char *slash = strrchr(path, '/');
-    char *dir = !slash ? mem_strdup(".") : mem_printf("%.*s", (int)(slash - path + 1), path);
-    int why = 0;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        why = EISDIR;
-    else if (access(is_special(path) ? path : dir, W_OK) < 0)
-        why = errno;
-    free(dir);
+    int why = out_file_check(path);
     return why ? err_set(e, ERR_USAGE, "%s: cannot write %s: %s", option, path, strerror(why))
                : 0;
-}
-
-int report_file_write(const char *path, const char *text, struct err *e)
-{
-    if (is_special(path))
-        return error_file_write(path, text, e);
-    char *beside = mem_printf("%s.%ld.tmp", path, (long)getpid());
-    int rc = error_file_write(beside, text, e);
-    if (rc == 0 && rename(beside, path) < 0)
-        rc = err_sys(e, errno, "cannot write %s", path);
-    if (rc < 0)
-        unlink(beside);
-    free(beside);
-    return rc;
 }
 
 int report_json_write(const struct report_end *r, struct err *e)
@@ -196,7 +164,7 @@ int report_json_write(const struct report_end *r, struct err *e)
     json_t *report = report_json(r);
     char *dump = json_dumps(report, JSON_INDENT(2));
     char *text = mem_printf("%s\n", dump ? dump : "{}");
-    int rc = report_file_write(r->opt->report, text, e);
+    int rc = out_file_write(r->opt->report, text, strlen(text), e);
     free(text);
     free(dump);
     json_decref(report);

@@ -32,12 +32,8 @@ struct json_t *report_json(const struct report_end *r);
 /* Puts it into opt->report. 0, or -1 with ERR_SYSTEM. */
 int report_json_write(const struct report_end *r, struct err *e);
 
-/* Whether path will be writable at the end: its folder is looked at. 0, or -1 with ERR_USAGE.
+/* Whether path will be writable at the end, by out_file_write. 0, or -1 with ERR_USAGE.
  * option: the name in the message, "--report". */
 int report_file_check(const char *option, const char *path, struct err *e);
-
-/* Puts text into path: beside it first, then by rename, so that a reader never sees a part; an
- * existing pipe or device is written to. 0, or -1 with ERR_SYSTEM. */
-int report_file_write(const char *path, const char *text, struct err *e);
 
 #endif

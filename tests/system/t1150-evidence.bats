@@ -151,6 +151,21 @@ assert len({tuple(f["verdict"]) for f in files}) == 1
 P
 }
 
+@test "--report, --junit and muster-worker's --json replace files, and nothing else" {
+  ln -s /proc/self/fd/1 stdout
+  mkdir far
+  ln -s far/j.xml link
+  echo "said before" >out
+  "$MUSTER" -n 1 --gpus none --report stdout --junit link sh -c 'echo words' >>out 2>/dev/null
+  [[ -L stdout && -L link ]]
+  grep -q "<testcase" far/j.xml
+  [[ $(head -n 2 out) == $'said before\nwords' ]]
+  tail -n +3 out | python3 -c 'import json, sys; assert json.load(sys.stdin)["status"] == 0'
+  "$MUSTER" -n 1 --gpus none muster-worker --backend host --sizes 8 --json stdout >out 2>err
+  [[ -L stdout ]]
+  grep -q '"schema": *"muster.check/1"' out
+}
+
 @test "--report that cannot be written costs nothing" {
   run_muster -n 1 --report none/r.json touch started
   expect_status 2

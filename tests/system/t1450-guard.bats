@@ -213,6 +213,17 @@ W
   no_leftovers
 }
 
+@test "it removes the job's own folder, wherever TMPDIR is" {
+  write_worker
+  mkdir tmp
+  TMPDIR=tmp begin -n 2 ./w # the guard's own folder is /
+  eventually 20 have 2 'up.*'
+  have 1 'tmp/muster-*'
+  kill -KILL "$PID"
+  nothing_stays
+  eventually 10 have 0 'tmp/*'
+}
+
 @test "without its guard muster goes on" {
   script w <<'W'
 : >"up.$RANK"

@@ -159,16 +159,108 @@ have_words() { # files that are not empty
   no_leftovers
 }
 
-@test "the socket of a job that was killed is removed, and not taken for a job" {
+@test "the guard of a job that was killed removes its socket" {
+  waiter
+  mkdir -m 700 "$SOCKETS"
+  MUSTER_RUNTIME_DIR=sockets begin_job demo # the guard's own folder is /
+  eventually 20 have 2 'up.demo.*'
+  kill -KILL "$PID"
+  eventually 20 have 0 "$SOCKETS/*"
+  end_within 20
+  no_leftovers
+}
+
+@test "a socket that a killed job has left is not taken for a job, and stays" {
   waiter
   begin_job demo
-  eventually 20 is_running demo
+  eventually 20 have 2 'up.demo.*'
+  local guard
+  guard=$(pgrep -P "$PID" -x job-guard)
+  kill -KILL "$guard"
+  eventually 20 has_ended "$guard"
   kill -KILL "$PID"
   end_within 20
-  [[ $(ls "$SOCKETS") == "demo.$PID" ]]
   run_muster ps
   [[ $output == "no job of yours runs on this host" ]]
-  [[ -z $(ls "$SOCKETS") ]]
+  [[ $(ls "$SOCKETS") == "demo.$PID" ]] # whose it was ps does not know
+  no_leftovers
+}
+
+@test "commands remove nothing in the folder of the sockets, whatever is in it" {
+  mkdir -m 700 "$SOCKETS"
+  mkdir "$SOCKETS/sub.7"
+  echo mine | tee "$SOCKETS/thesis.tex" "$SOCKETS/data.123" >"$SOCKETS/target"
+  ln -s target "$SOCKETS/link.5"
+  mkfifo "$SOCKETS/pipe.9"
+  # nobody listens, as with one of another host that shares the folder
+  python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$SOCKETS/far.1"
+  local command others
+  others=$(ls -A "$SOCKETS")
+  for command in ps top logs stack stop; do
+    run_muster "$command"
+    [[ $output$stderr == *"no job of yours runs on this host" ]]
+    [[ $(ls -A "$SOCKETS") == "$others" ]] || { ls -A "$SOCKETS"; false; }
+  done
+  waiter
+  begin_job demo
+  eventually 20 have 2 'up.demo.*'
+  stop_job demo
+  [[ $(ls -A "$SOCKETS") == "$others" ]]
+  [[ $(cat "$SOCKETS"/{thesis.tex,data.123,link.5}) == $'mine\nmine\nmine' ]]
+  no_leftovers
+}
+
+@test "a job that is looked for before it listens is found once it does" {
+  mkdir -m 700 "$SOCKETS"
+  mkfifo go
+  python3 -c 'import signal, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+print(flush=True)
+open("go").read()
+s.listen()
+print(flush=True)
+signal.pause()' "$SOCKETS/slow.77" >listening 3>&- &
+  local server=$!
+  eventually 20 has_lines 1 '' listening
+  run_muster ps
+  [[ $output == "no job of yours runs on this host" ]]
+  : >go
+  eventually 20 has_lines 2 '' listening
+  run_muster ps
+  expect_in "$output" "slow  77   silent"
+  kill "$server"
+  wait "$server" || true
+}
+
+@test "a job takes the place of a dead one that had its process id, but of no file" {
+  mkdir -m 700 "$SOCKETS"
+  waiter
+  script named <<'W'
+case $1 in
+file) echo mine >"$MUSTER_RUNTIME_DIR/demo.$$" ;;
+socket) python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$MUSTER_RUNTIME_DIR/demo.$$" ;;
+esac
+exec muster -v --rdzv-id demo -n 2 --gpus none ./waiter
+W
+  local kind
+  for kind in file socket; do
+    rm -f up.*
+    env --default-signal ./named "$kind" </dev/null >out 2>err 3>&- &
+    PID=$!
+    eventually 20 have 2 'up.demo.*'
+    if [[ $kind == file ]]; then
+      kill -TERM "$PID"
+      end_within 20
+      expect_status 143
+      expect_in "$stderr" "will not see this job"
+      [[ $(cat "$SOCKETS/demo.$PID") == mine ]]
+    else
+      eventually 20 is_running demo
+      stop_job demo
+      [[ ! -e $SOCKETS/demo.$PID ]]
+    fi
+  done
   no_leftovers
 }
 
@@ -189,8 +281,74 @@ s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(flush=
     expect_status 125
     expect_in "$stderr" "job still (pid 77) does not answer; if it is suspended, kill -CONT 77 lets it go on"
   done
+  python3 - "$SOCKETS/still.77" <<'P'
+import socket, sys
+full = []
+try: # as after many commands that have waited there
+    while True:
+        s = socket.socket(socket.AF_UNIX)
+        s.setblocking(False)
+        full.append(s)
+        s.connect(sys.argv[1])
+except BlockingIOError:
+    pass
+P
+  run_muster ps
+  expect_in "$output" "still  77   silent"
   kill "$server"
   wait "$server" || true
+}
+
+@test "all jobs are asked at the same time" {
+  mkdir -m 700 "$SOCKETS"
+  # each answers once all three have been asked
+  python3 -c 'import os, socket, sys
+listeners = []
+for name in "a.1", "b.2", "c.3":
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(os.path.join(sys.argv[1], name))
+    s.listen()
+    listeners.append((name, s))
+print(flush=True)
+asked = []
+for name, s in listeners:
+    c, _ = s.accept()
+    assert c.recv(100) == b"muster/1 status\n"
+    asked.append((name, c))
+for name, c in asked:
+    job, pid = name.split(".")
+    c.sendall(f"muster/1 ok\njob {job}\nprogram x\nstate running\npid {pid}\nend\n".encode())
+' "$SOCKETS" >listening 3>&- &
+  local server=$!
+  eventually 20 test -s listening
+  run_muster ps
+  expect_status 0
+  [[ $(grep -c " running " <<<"$output") == 3 ]] || { echo "$output"; kill "$server"; false; }
+  wait "$server"
+}
+
+@test "callers that say nothing keep nobody else out" {
+  waiter
+  begin_job demo
+  eventually 20 have 2 'up.demo.*'
+  python3 -c 'import os, socket, sys
+idle = [socket.socket(socket.AF_UNIX) for _ in range(40)]
+for s in idle:
+    s.connect(sys.argv[1])
+open("crowd", "w").close()
+for s in idle:
+    s.settimeout(60)
+    assert s.recv(1) == b""' "$SOCKETS/demo.$PID" 3>&- &
+  local crowd=$!
+  eventually 20 test -e crowd
+  is_running demo
+  run_muster stack
+  expect_status 0
+  run_muster top --once
+  expect_status 0
+  stop_job demo
+  wait "$crowd"
+  no_leftovers
 }
 
 @test "a folder that others may enter is used by nobody, and the job runs all the same" {
