@@ -1,8 +1,8 @@
 /* metrics_counters.h - counters of ranks that only grow. Pure.
  *
- * What /proc tells of a worker's session is the time of the processes that live now: it drops
- * when one of them ends. A counter may not (Prometheus takes that for a restart), so that only
- * what is added between two looks is counted.
+ * What /proc tells of a worker is the time of its processes that live now: it drops when one
+ * of them ends. A counter may not (Prometheus takes that for a restart), so that only what is
+ * added between two looks is counted.
  */
 #ifndef MUSTER_LAUNCHER_CORE_METRICS_COUNTERS_H
 #define MUSTER_LAUNCHER_CORE_METRICS_COUNTERS_H

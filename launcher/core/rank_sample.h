@@ -12,7 +12,7 @@ struct rank_sample {
     struct maybe_u64 asked_ms; /* when its node was asked, of which its step is; not known = the
                                   node has not answered */
     struct maybe_u64 at_ms;    /* when what its processes use was measured */
-    struct maybe_u64 cpu_ms;   /* processor time of the worker and its session so far */
+    struct maybe_u64 cpu_ms;   /* processor time of the worker's processes so far */
     struct maybe_u64 rss;      /* bytes of memory of these */
     struct gpu_sample gpu;     /* nothing is known where it has no GPU, or it did not tell */
 };

@@ -9,7 +9,7 @@
 #include "base/str.h"
 
 struct sample_subject {
-    uint32_t local_rank, pid; /* of a worker, which leads its session */
+    uint32_t local_rank, pid; /* of a worker */
     struct str uuid;          /* p NULL = no GPU */
 };
 

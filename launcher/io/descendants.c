@@ -74,7 +74,9 @@ static void children_of(pid_t pid, struct pids *out)
 
 struct descendants {
     pid_t session;
+    uint64_t mark; /* 0 = workers carry none */
     bool has_threads;
+    bool had_strangers;    /* at first: what these leave behind becomes our child, too */
     struct pids strangers; /* children that we were started with */
     struct pids kept;      /* of others in this process, who collect them */
 };
@@ -115,12 +117,18 @@ struct descendants *descendants_adopt(void)
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* Linux 3.4 or later always can */
     d->session = getsid(0);
     own_children(d, &d->strangers);
+    d->had_strangers = d->strangers.len > 0;
     return d;
 }
 
 void descendants_have_threads(struct descendants *d)
 {
     d->has_threads = true;
+}
+
+void descendants_know_mark(struct descendants *d, uint64_t mark)
+{
+    d->mark = mark;
 }
 
 void descendants_except(struct descendants *d, pid_t pid)
@@ -156,6 +164,14 @@ static bool is_over(pid_t pid)
            && info.si_pid == pid;
 }
 
+/* Of a direct child that is no stranger itself. */
+static bool is_ours(const struct descendants *d, pid_t pid, const struct proc_stat *stat)
+{
+    if (!d->had_strangers)
+        return true;
+    return d->mark ? proc_stat_mark(pid) == d->mark : stat->session != d->session;
+}
+
 /* One look. Dead ones have no children. */
 static void look(const struct descendants *d, const struct pids *direct, struct pids *out)
 {
@@ -163,7 +179,7 @@ static void look(const struct descendants *d, const struct pids *direct, struct 
     for (size_t i = 0; i < direct->len; i++)
         if (!is_stranger(d, direct->items[i]) && !is_over(direct->items[i])
             && proc_stat_read(direct->items[i], &stat) && proc_stat_is_alive(&stat)
-            && stat.session != d->session)
+            && is_ours(d, direct->items[i], &stat))
             pids_add(out, direct->items[i]);
     for (size_t i = 0; i < out->len; i++)
         children_of(out->items[i], out);
@@ -195,7 +211,8 @@ static void collect(const struct descendants *d, struct pids *out)
 static void kill_group_of(const struct descendants *d, pid_t pid)
 {
     struct proc_stat stat;
-    if (proc_stat_read(pid, &stat) && stat.group > 1 && stat.session != d->session)
+    if (proc_stat_read(pid, &stat) && stat.group > 1
+        && (stat.session != d->session || stat.group == pid))
         kill(-stat.group, SIGKILL);
 }
 

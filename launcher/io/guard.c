@@ -58,34 +58,18 @@ struct guard {
 
 /* ---- in the guard ---- */
 
-/* "Max file locks   SOFT   HARD   locks", the soft limit. Unlike prlimit(2) this needs no right
- * over a process that has changed its user. */
-static uint64_t mark_of(pid_t pid)
+/* Who owns the terminal leads a process group only. */
+static bool is_led_by_worker(const struct sessions *s, const struct proc_stat *stat)
 {
-    char path[32], text[4096];
-    snprintf(path, sizeof path, "/proc/%d/limits", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    static const char name[] = "Max file locks";
-    const char *line = strstr(text, name);
-    return line ? strtoull(line + strlen(name), NULL, 10) : 0; /* "unlimited" is 0 */
-}
-
-static bool is_session(const struct sessions *s, pid_t id)
-{
-    for (uint32_t i = 0; id > 0 && i < s->len; i++)
-        if (s->ids[i] == id)
+    for (uint32_t i = 0; i < s->len; i++)
+        if (s->ids[i] > 0 && (s->ids[i] == stat->session || s->ids[i] == stat->group))
             return true;
     return false;
 }
 
 static bool is_ours(const struct guard *g, pid_t pid, const struct proc_stat *stat)
 {
-    return is_session(g->sessions, stat->session) || (g->mark && mark_of(pid) == g->mark);
+    return is_led_by_worker(g->sessions, stat) || (g->mark && proc_stat_mark(pid) == g->mark);
 }
 
 /* By a pidfd, taken before the process is looked at: the number cannot pass to another between
@@ -195,6 +179,15 @@ static _Noreturn void guard_main(const struct guard *g, int pipe_read)
 
 /* ---- in muster ---- */
 
+/* Not every kernel lets us put a mark, or shows it (gVisor does not). */
+static bool can_carry(uint64_t mark, const struct rlimit *now)
+{
+    bool can = setrlimit(RLIMIT_LOCKS, &(struct rlimit){mark, now->rlim_max}) == 0
+               && proc_stat_mark(getpid()) == mark;
+    setrlimit(RLIMIT_LOCKS, now);
+    return can;
+}
+
 static uint64_t new_mark(void)
 {
     struct rlimit now;
@@ -202,7 +195,8 @@ static uint64_t new_mark(void)
     if (getrlimit(RLIMIT_LOCKS, &now) < 0 || now.rlim_max != RLIM_INFINITY
         || getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
         return 0;
-    return mark_base + (random >> 3);
+    uint64_t mark = mark_base + (random >> 3);
+    return can_carry(mark, &now) ? mark : 0;
 }
 
 static void guard_free(struct guard *g)

@@ -3,8 +3,9 @@
  * When muster is killed, SIGKILL reaches its workers by the kernel, but not what these have
  * started; that becomes the child of a stranger. The guard waits for the end of a pipe that
  * muster alone holds and then ends every process that carries the job's mark (a limit that each
- * worker inherits on, see docs/design/0009-guard.md) or is in a session of a worker. It does
- * nothing while muster lives, and muster does without it where it cannot be had.
+ * worker inherits on, see docs/design/0009-guard.md) or is in a session of a worker, or in the
+ * process group of the one that owns the terminal. It does nothing while muster lives, and
+ * muster does without it where it cannot be had.
  */
 #ifndef MUSTER_LAUNCHER_IO_GUARD_H
 #define MUSTER_LAUNCHER_IO_GUARD_H
@@ -30,11 +31,12 @@ void guard_await(struct guard *g);
 pid_t guard_pid(const struct guard *g);
 
 /* What workers get as their soft limit RLIMIT_LOCKS; 0 = nothing: the hard limit leaves no
- * room, or there is no guard (g is NULL). */
+ * room, the kernel does not do it, or there is no guard (g is NULL). */
 uint64_t guard_mark(const struct guard *g);
 
-/* The worker of that local rank leads the session pid; 0 = it has been collected, so that the
- * number may become a stranger's. g may be NULL. */
+/* The worker of that local rank leads the session pid, or, if it owns the terminal, the process
+ * group pid; 0 = it has been collected, so that the number may become a stranger's. g may be
+ * NULL. */
 void guard_note_session(struct guard *g, uint32_t local_rank, pid_t pid);
 
 /* A folder that this job has made: if muster is killed, the guard removes it once the job's

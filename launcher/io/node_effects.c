@@ -42,6 +42,7 @@ static void start_guard(struct driver_node *d)
     d->was_guard_asked = true;
     d->guard = guard_start(&e);
     launch_set_mark(d->launch, guard_mark(d->guard));
+    descendants_know_mark(d->descendants, guard_mark(d->guard));
     if (d->socket)
         guard_note_socket(d->guard, d->socket);
     if (d->guard)

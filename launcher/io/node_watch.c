@@ -65,7 +65,7 @@ static bool find_worker(const struct node_watch *w, pid_t pid, uint32_t *local_r
     return false;
 }
 
-/* A worker, a process of its session, or one that descends from it. */
+/* A worker, a process of its session or group, or one that descends from it. */
 static bool find_sender(const struct node_watch *w, pid_t pid, uint32_t *local_rank)
 {
     struct proc_stat stat;
@@ -74,7 +74,8 @@ static bool find_sender(const struct node_watch *w, pid_t pid, uint32_t *local_r
             return true;
         if (!proc_stat_read(pid, &stat))
             return false;
-        if (stat.session > 0 && find_worker(w, stat.session, local_rank))
+        if ((stat.session > 0 && find_worker(w, stat.session, local_rank))
+            || (stat.group > 0 && find_worker(w, stat.group, local_rank)))
             return true;
     }
     return false;

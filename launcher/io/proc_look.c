@@ -1,6 +1,5 @@
 #include "launcher/io/proc_look.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "launcher/io/proc_stat.h"
+#include "launcher/io/proc_workers.h"
 #include "launcher/io/syscall_name.h"
 
 enum { DEPTH_MAX = 16 };
@@ -89,43 +88,25 @@ static void look(struct proc_look *p)
     p->is_python = is_python(p);
 }
 
-static bool is_among(pid_t session, const pid_t *sessions, size_t n)
+void proc_look_workers(const pid_t *workers, size_t n, struct proc_looks *out)
 {
-    for (size_t i = 0; i < n; i++)
-        if (sessions[i] == session)
-            return true;
-    return false;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const struct proc_look *x = a, *y = b;
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-void proc_look_sessions(const pid_t *sessions, size_t n, struct proc_looks *out)
-{
-    *out = (struct proc_looks){0};
-    DIR *dir = opendir("/proc");
-    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
-        struct proc_stat stat;
-        pid_t pid = atoi(entry->d_name);
-        if (pid <= 0 || !proc_stat_read(pid, &stat) || !proc_stat_is_alive(&stat)
-            || !is_among(stat.session, sessions, n))
+    struct proc_workers found;
+    proc_workers_read(workers, n, &found);
+    *out = (struct proc_looks){.items = mem_alloc(found.len, sizeof *out->items)};
+    for (size_t i = 0; i < found.len; i++) {
+        const struct proc_worker *w = &found.items[i];
+        if (!proc_stat_is_alive(&w->stat))
             continue;
-        array_grow(out->items, out->len, out->cap);
         struct proc_look *p = &out->items[out->len++];
-        *p = (struct proc_look){.pid = pid,
-                                .parent = stat.parent,
-                                .session = stat.session,
-                                .state = stat.state,
-                                .nthreads = stat.nthreads};
+        *p = (struct proc_look){.pid = w->pid,
+                                .parent = w->stat.parent,
+                                .worker = w->worker,
+                                .state = w->stat.state,
+                                .nthreads = w->stat.nthreads,
+                                .start_ticks = w->stat.start_ticks};
         look(p);
     }
-    if (dir)
-        closedir(dir);
-    if (out->len)
-        qsort(out->items, out->len, sizeof *out->items, compare);
+    proc_workers_fini(&found);
 }
 
 void proc_looks_fini(struct proc_looks *l)
@@ -142,12 +123,12 @@ static const struct proc_look *find(const struct proc_looks *l, pid_t pid)
     return NULL;
 }
 
-/* Its one child in the session; NULL if it has none or several. */
+/* Its one child of the same worker; NULL if it has none or several. */
 static const struct proc_look *only_child(const struct proc_looks *l, const struct proc_look *p)
 {
     const struct proc_look *found = NULL;
     for (size_t i = 0; i < l->len; i++) {
-        if (l->items[i].parent != p->pid || l->items[i].session != p->session)
+        if (l->items[i].parent != p->pid || l->items[i].worker != p->worker)
             continue;
         if (found)
             return NULL;
@@ -157,25 +138,25 @@ static const struct proc_look *only_child(const struct proc_looks *l, const stru
 }
 
 /* A Python that no Python has started: not a loader's helper. */
-static const struct proc_look *first_python(const struct proc_looks *l, pid_t session)
+static const struct proc_look *first_python(const struct proc_looks *l, pid_t worker)
 {
     for (size_t i = 0; i < l->len; i++) {
         const struct proc_look *parent = find(l, l->items[i].parent);
-        if (l->items[i].session == session && l->items[i].is_python
+        if (l->items[i].worker == worker && l->items[i].is_python
             && !(parent && parent->is_python))
             return &l->items[i];
     }
     return NULL;
 }
 
-const struct proc_look *proc_look_main(const struct proc_looks *l, pid_t session)
+const struct proc_look *proc_look_main(const struct proc_looks *l, pid_t worker)
 {
-    const struct proc_look *p = find(l, session);
-    const struct proc_look *python = p && p->is_python ? p : first_python(l, session);
+    const struct proc_look *p = find(l, worker);
+    const struct proc_look *python = p && p->is_python ? p : first_python(l, worker);
     if (python)
         return python;
-    for (size_t i = 0; !p && i < l->len; i++) /* the leader has gone before its children */
-        p = l->items[i].session == session ? &l->items[i] : NULL;
+    for (size_t i = 0; !p && i < l->len; i++) /* it has gone before its children */
+        p = l->items[i].worker == worker ? &l->items[i] : NULL;
     for (int i = 0; p && i < DEPTH_MAX && strncmp(p->syscall, "wait", 4) == 0; i++) {
         const struct proc_look *child = only_child(l, p);
         if (!child)
@@ -189,5 +170,5 @@ bool proc_look_is_same(const struct proc_look *p)
 {
     struct proc_stat stat;
     return proc_stat_read(p->pid, &stat) && proc_stat_is_alive(&stat)
-           && stat.session == p->session && stat.parent == p->parent;
+           && stat.start_ticks == p->start_ticks;
 }

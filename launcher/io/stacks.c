@@ -28,7 +28,7 @@ struct subject {
     struct stacks *stacks;
     struct stacks_subject who;
     enum subject_state state;
-    struct proc_look main; /* pid 0 = it has no process any more */
+    struct proc_look main; /* pid 0 = /proc shows none that lives */
     struct stack_tool tool;
     enum stack_format format; /* of the tool that runs or was the last */
     uint64_t tool_end_ms;
@@ -123,7 +123,7 @@ static void add_others(const struct stacks *s, const struct subject *x, struct b
     int n = 0;
     for (size_t i = 0; i < s->looks.len; i++) {
         const struct proc_look *p = &s->looks.items[i];
-        if (p->session != x->who.pid || p->pid == x->main.pid || ++n > OTHERS_MAX)
+        if (p->worker != x->who.pid || p->pid == x->main.pid || ++n > OTHERS_MAX)
             continue;
         buf_adds(out, "    with ");
         add_proc(p, out);
@@ -143,7 +143,7 @@ static void add_subject(const struct stacks *s, const struct subject *x, bool is
 {
     buf_addf(out, "muster: rank %u: ", x->who.rank);
     if (!x->main.pid) {
-        buf_adds(out, "it has no process any more\n");
+        buf_adds(out, "/proc shows no live process of it\n");
         return;
     }
     if (s->may_abort) {
@@ -439,9 +439,9 @@ static void forget_told(struct stacks *s, const struct stacks_subject *subjects,
 void stacks_begin(struct stacks *s, const struct stacks_subject *subjects, size_t n,
                   bool may_abort, uint64_t now_ms)
 {
-    pid_t *sessions = mem_alloc(n, sizeof *sessions);
+    pid_t *workers = mem_alloc(n, sizeof *workers);
     for (size_t i = 0; i < n; i++)
-        sessions[i] = subjects[i].pid;
+        workers[i] = subjects[i].pid;
     free_subjects(s);
     if (!may_abort)
         forget_told(s, subjects, n);
@@ -451,8 +451,8 @@ void stacks_begin(struct stacks *s, const struct stacks_subject *subjects, size_
     s->ndone = s->ntools = 0;
     s->subjects = mem_alloc(n, sizeof *s->subjects);
     s->deadline_ms = now_ms + ALL_TOOLS_MS;
-    proc_look_sessions(sessions, n, &s->looks);
-    free(sessions);
+    proc_look_workers(workers, n, &s->looks);
+    free(workers);
     for (size_t i = 0; i < n; i++) {
         struct subject *x = &s->subjects[i];
         *x = (struct subject){.stacks = s, .who = subjects[i], .pidfd = -1};

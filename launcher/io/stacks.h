@@ -1,6 +1,7 @@
-/* stacks.h - finds out what the workers of a node are doing: /proc of every process of their
- * sessions, then, where one is installed and permitted, a tool that prints stacks; at the end
- * of a job Python workers that no tool could read are made to print their own by SIGABRT.
+/* stacks.h - finds out what the workers of a node are doing: /proc of every process of theirs
+ * (proc_workers.h), then, where one is installed and permitted, a tool that prints stacks; at
+ * the end of a job Python workers that no tool could read are made to print their own by
+ * SIGABRT.
  *
  * Asynchronous and bounded: five seconds a tool, ten in all, three for Python. Puts into words
  * what was found; which rank differs is not decided here.
@@ -14,7 +15,7 @@ struct stacks;
 
 struct stacks_subject {
     uint32_t local_rank, rank;
-    pid_t pid; /* a worker that runs: it leads its session */
+    pid_t pid; /* a worker that runs */
 };
 
 struct stacks_events {

@@ -6,6 +6,7 @@ of the job is left, the end came within the bound, and where muster lived its ve
 The plan depends on the seed and the job's number alone; which moment it meets, on the machine."""
 import argparse
 import collections
+import fcntl
 import os
 import pathlib
 import random
@@ -14,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 WORKER = pathlib.Path(__file__).with_name("worker.sh")
@@ -48,17 +50,27 @@ class Job:
         self.tag = f"CHAOS_TAG={folder.name}"
         self.nap = folder / "nap"
         shutil.copy(shutil.which("sleep"), self.nap)
-        self.process = None
+        self.process = self.terminal = None
 
     def start(self, *work, options=(), **streams):
         env = dict(os.environ, CHAOS_TAG=self.folder.name, NAP=str(self.nap))
+        streams.setdefault("stdin", subprocess.DEVNULL)
         streams.setdefault("stdout", open(self.folder / "out", "wb"))
+        streams.setdefault("stderr", open(self.folder / "err", "wb"))
         self.process = subprocess.Popen(
             [self.muster, "-n", str(self.n), "--grace", "3", *options, str(WORKER), *map(str, work)], cwd=self.folder,
-            env=env, stdin=subprocess.DEVNULL, stderr=open(self.folder / "err", "wb"), **streams)
+            env=env, **streams)
         if streams["stdout"] is not subprocess.PIPE:
             if hasattr(streams["stdout"], "close"):
                 streams["stdout"].close()
+
+    def start_on_terminal(self):
+        """Rank 0 owns it, and each of its helpers is a job of a shell, in a process group of its own."""
+        self.terminal, slave = os.openpty()
+        self.start("wait", options=["--terminal", "0", "--wrap", "bash -m", "--wrap-ranks", "0"], stdin=slave,
+                   stdout=slave, stderr=slave, start_new_session=True,
+                   preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(slave)
 
     def wait_up(self):
         eventually("all workers are up", lambda: all(self.said_up(r).endswith(b"\n") for r in range(self.n)))
@@ -123,6 +135,8 @@ class Job:
         for pid in self.alive():
             self.kill(pid)
         self.process.wait()
+        if self.terminal is not None:
+            os.close(self.terminal)
 
 
 def pause(job, most_s):
@@ -180,6 +194,20 @@ def muster_stopped_and_killed(job):
         job.kill(pid, signal.SIGSTOP)
     job.process.kill()
     job.end(-9)
+
+
+def muster_killed_on_terminal(job):
+    job.start_on_terminal()
+    job.wait_up()
+    pause(job, 0.05)
+    job.process.kill()
+    job.end(-9)
+
+
+def terminal_left(job):
+    job.start_on_terminal()
+    job.go()
+    job.end(0)
 
 
 def worker_killed(job):
@@ -281,8 +309,8 @@ def disk_full(job):
 
 
 FAULTS = [nothing, muster_killed_early, muster_killed, muster_killed_stopping, muster_killed_draining,
-          muster_stopped_and_killed, worker_killed, worker_fails, worker_stopped, anyone_killed, guard_killed,
-          interrupted, reader_gone, reader_slow, disk_full]
+          muster_stopped_and_killed, muster_killed_on_terminal, terminal_left, worker_killed, worker_fails,
+          worker_stopped, anyone_killed, guard_killed, interrupted, reader_gone, reader_slow, disk_full]
 
 
 def run_one(muster, seed, number, fault):

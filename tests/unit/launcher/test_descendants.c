@@ -9,10 +9,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "launcher/io/descendants.h"
+#include "launcher/io/proc_stat.h"
 
 static struct descendants *ours;
 
@@ -237,15 +239,115 @@ static void strangers_are_left_alone(void **state)
     assert_int_equal(waitpid(before, NULL, 0), before);
 }
 
-static void our_own_session_is_no_workers(void **state)
+/* Stays in this session, as what the owner of the terminal starts does. */
+static pid_t start_here(void)
 {
-    (void)state;
     pid_t pid = fork();
     if (pid == 0)
         rest();
-    assert_int_equal(descendants_signal(ours, SIGKILL), 0);
+    return pid;
+}
+
+static void the_owner_of_the_terminal_is_in_our_session(void **state)
+{
+    (void)state;
+    start_here();
+    assert_int_equal(descendants_signal(ours, SIGKILL), 1);
+    wait_until_gone();
+}
+
+static const uint64_t mark = UINT64_C(0x4000000000001234);
+
+/* The hard limit may be lower. */
+static bool can_mark(void)
+{
+    struct rlimit now;
+    return getrlimit(RLIMIT_LOCKS, &now) == 0 && now.rlim_max == RLIM_INFINITY;
+}
+
+/* A worker's, in this session and in the group of another. */
+static pid_t start_marked(pid_t group)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        setrlimit(RLIMIT_LOCKS, &(struct rlimit){mark, RLIM_INFINITY});
+        rest();
+    }
+    assert_int_equal(setpgid(pid, group), 0);
+    while (proc_stat_mark(pid) != mark)
+        ;
+    return pid;
+}
+
+/* A stranger, who leads a group and has started *child; both are there before we adopt. */
+static pid_t start_stranger(void (*leave)(void), pid_t *child)
+{
+    int fds[2];
+    descendants_free(ours);
+    assert_int_equal(pipe(fds), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        setpgid(0, 0);
+        if (fork() == 0) {
+            leave();
+            pid = getpid();
+            if (write(fds[1], &pid, sizeof pid) != sizeof pid)
+                _exit(1);
+        }
+        rest();
+    }
+    assert_int_equal(read(fds[0], child, sizeof *child), sizeof *child);
+    close(fds[0]);
+    close(fds[1]);
+    ours = descendants_adopt();
+    return pid;
+}
+
+static void end_here(pid_t pid)
+{
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void stay(void)
+{
+}
+
+static void leave_session(void)
+{
+    setsid();
+}
+
+static void what_a_stranger_leaves_behind_is_not_ours(void **state)
+{
+    (void)state;
+    pid_t orphan;
+    end_here(start_stranger(leave_session, &orphan));
+    assert_int_equal(descendants_signal(ours, 0), 1); /* nothing tells it from a worker's */
+    descendants_know_mark(ours, mark);
+    assert_int_equal(descendants_signal(ours, SIGKILL), 0);
+    end_here(orphan);
+    end_here(start_stranger(stay, &orphan));
+    assert_int_equal(descendants_signal(ours, SIGKILL), 0);
+    descendants_know_mark(ours, mark);
+    assert_int_equal(descendants_signal(ours, SIGKILL), 0);
+    end_here(orphan);
+}
+
+static void who_carries_the_mark_is_ours_and_its_group_need_not_be(void **state)
+{
+    (void)state;
+    if (!can_mark())
+        skip();
+    pid_t child, stranger = start_stranger(stay, &child);
+    pid_t worker = start_marked(stranger);
+    assert_int_equal(descendants_signal(ours, SIGKILL), 0);
+    descendants_know_mark(ours, mark);
+    assert_int_equal(descendants_signal(ours, SIGKILL), 1);
+    assert_int_equal(waitpid(worker, NULL, 0), worker);
+    assert_int_equal(kill(child, 0), 0);
+    end_here(stranger);
+    end_here(child);
 }
 
 int main(void)
@@ -261,7 +363,9 @@ int main(void)
         TEST(a_zombie_does_not_count_and_known_ones_stay),
         TEST(what_is_kept_is_its_owners),
         TEST(strangers_are_left_alone),
-        TEST(our_own_session_is_no_workers),
+        TEST(the_owner_of_the_terminal_is_in_our_session),
+        TEST(what_a_stranger_leaves_behind_is_not_ours),
+        TEST(who_carries_the_mark_is_ours_and_its_group_need_not_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
