@@ -31,8 +31,8 @@ struct subject {
     struct proc_look main; /* pid 0 = /proc shows none that lives */
     struct stack_tool tool;
     enum stack_format format; /* of the tool that runs or was the last */
-    uint64_t tool_end_ms;
-    int pidfd; /* of one that was aborted, -1 = none */
+    uint64_t tool_end_ms;     /* 0 = it was killed: no time is left */
+    int pidfd;                /* of one that was aborted, -1 = none */
     struct watch exit;
     struct buf captured;
     struct buf where;
@@ -229,6 +229,7 @@ static bool start_tool(struct subject *x, int from)
         if (stack_tool_start(&x->tool, &s->host, x->format, x->main.pid, on_tool_end, x, &e)
             == 0) {
             x->state = SUBJECT_TOOL;
+            x->tool_end_ms = now_ms() + TOOL_MS;
             s->ntools++;
             return true;
         }
@@ -295,7 +296,6 @@ static void advance(struct stacks *s)
         struct subject *x = &s->subjects[i];
         if (x->state != SUBJECT_WAITING)
             continue;
-        x->tool_end_ms = now_ms() + TOOL_MS;
         if (x->main.pid && start_tool(x, STACK_PY_SPY))
             continue;
         x->why_none = why_no_tool(s);
