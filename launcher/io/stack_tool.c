@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -69,10 +70,11 @@ static void on_exited(void *ctx)
     maybe_finish(t);
 }
 
-/* As long as it has not ended its number is its own. */
+/* With what it has started: as long as nobody has collected it, which only muster does, the
+ * number of its group is its own. */
 static void end(struct stack_tool *t)
 {
-    if (t->pidfd >= 0)
+    if (t->pidfd >= 0 && syscall(SYS_pidfd_send_signal, t->pidfd, SIGKILL, NULL, 0) == 0)
         kill(-t->pid, SIGKILL);
     close_fd(&t->out, &t->fd);
     close_fd(&t->exit, &t->pidfd);

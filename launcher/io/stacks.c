@@ -331,12 +331,11 @@ static void abort_python(struct subject *x)
 {
     struct stacks *s = x->stacks;
     struct err e;
-    if (!proc_look_is_same(&x->main))
-        return;
     x->pidfd = (int)syscall(SYS_pidfd_open, x->main.pid, 0);
     if (x->pidfd < 0)
         return;
-    if (watch_start(s->host.watches, &x->exit, x->pidfd, on_aborted, x, &e) < 0) {
+    if (!proc_look_is_same(&x->main) /* who the pidfd is of */
+        || watch_start(s->host.watches, &x->exit, x->pidfd, on_aborted, x, &e) < 0) {
         close(x->pidfd);
         x->pidfd = -1;
         return;
@@ -345,7 +344,7 @@ static void abort_python(struct subject *x)
     x->format = STACK_FAULTHANDLER;
     x->state = SUBJECT_ABORTING;
     s->events.on_capture(s->events.ctx, x->who.local_rank, true);
-    kill(x->main.pid, SIGABRT);
+    syscall(SYS_pidfd_send_signal, x->pidfd, SIGABRT, NULL, 0);
 }
 
 static void begin_abort(struct stacks *s, uint64_t now_ms)
