@@ -68,16 +68,25 @@ uint64_t sweep_largest(const struct options *o, bool host)
     return max;
 }
 
+/* False if none up to max follows. */
+static bool next_size(const struct options *o, uint64_t max, uint64_t *size)
+{
+    uint64_t factor = o->factor ? o->factor : 2;
+    bool is_last =
+        o->step_bytes ? o->step_bytes > max - *size : factor == 1 || *size > max / factor;
+    if (is_last)
+        return false;
+    *size = o->step_bytes ? *size + o->step_bytes : *size * factor;
+    return true;
+}
+
 static void add_range(struct list_of_sizes *l, const struct options *o, bool host)
 {
-    uint64_t min, max, factor = o->factor ? o->factor : 2;
-    range(o, host, &min, &max);
-    for (uint64_t s = min; s <= max && l->len + l->left_out <= SIZES_LIMIT;) {
-        add(l, s);
-        if (!o->step_bytes && factor == 1)
-            break;
-        s = o->step_bytes ? s + o->step_bytes : s * factor;
-    }
+    uint64_t size, max;
+    range(o, host, &size, &max);
+    do
+        add(l, size);
+    while (l->len + l->left_out <= SIZES_LIMIT && next_size(o, max, &size));
 }
 
 /* What is named has to be there; a range is cut. */

@@ -168,6 +168,10 @@ static void sweeps_follow_the_options(void **state)
     assert_int_equal(s[0], 4);
     assert_int_equal(s[1], 8);
     free(s);
+    n = sizes_of("-b 1K -e 2000T -f 1048576", false, 0, &s, &left); /* the next is 2^70 */
+    assert_int_equal(n, 3);
+    assert_int_equal(s[2], 1024ull << 40);
+    free(s);
 }
 
 static void nothing_to_test_is_an_error(void **state)
