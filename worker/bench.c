@@ -11,7 +11,6 @@
 #include "worker/result_table.h"
 #include "worker/sweep.h"
 
-enum { DEADLINE_FACTOR = 20, MIN_DEADLINE_MS = 30000 };
 static const double host_slack_us = 5000, nccl_slack_us = 200;
 
 static double chosen(enum average how, const struct result_row *row)
@@ -178,10 +177,8 @@ static int one_size(struct bench *b, const struct operation *op, uint64_t larges
     };
     const struct point at = {PHASE_bench, b->step++};
     char what[96];
-    uint64_t expected_ms = largest_us * (2ull * b->options->iters + 4ull) / 1000;
-    uint64_t deadline = DEADLINE_FACTOR * expected_ms;
     phases_begin(b->phases, at, measure_describe(&m, what),
-                 deadline > MIN_DEADLINE_MS ? deadline : MIN_DEADLINE_MS);
+                 sweep_deadline_ms(b->options, largest_us));
     int status = phases_enter(b->phases, at, e);
     if (!status)
         status = measure_size(&m, e);
@@ -197,6 +194,7 @@ static int warm_up(struct bench *b, struct operation op, uint64_t min, uint64_t 
     const struct point at = {PHASE_warm, step};
     struct backend *k = b->backend;
     uint64_t begin = now_ns();
+    uint32_t times = 1;
     char what[64];
     snprintf(what, sizeof what, "warm-up of %s", collective_title(op.collective));
     phases_begin(b->phases, at, what, 0);
@@ -204,13 +202,16 @@ static int warm_up(struct bench *b, struct operation op, uint64_t min, uint64_t 
     for (uint64_t s = min; s <= max && !status; s = s < max && 2 * s > max ? max : 2 * s) {
         op.count = s;
         begin = now_ns();
-        for (uint32_t i = 0; i < b->options->warmup && !status; i++)
+        times = sweep_warmups(b->options, s == max);
+        for (uint32_t i = 0; i < times && !status; i++)
             status = k->ops->run(k, &op, 0, e);
         if (!status)
             status = k->ops->sync(k, e);
     }
-    *us = b->options->warmup ? (now_ns() - begin) / 1000 / b->options->warmup : 0;
-    return status ? status : phases_meet(b->phases, at, e);
+    if (status)
+        return status;
+    *us = (now_ns() - begin) / 1000 / times; /* the largest size came last */
+    return phases_meet(b->phases, at, e);
 }
 
 /* The sizes asked for as counts of a block, without those that come out the same. */
