@@ -265,7 +265,7 @@ static void print_columns(struct bench *b, enum collective c)
     buf_fini(&text);
 }
 
-/* At the first of the operations. */
+/* A type at the first of the operations. */
 static void note_unsupported(struct bench *b, enum type type, enum op op)
 {
     bool is_first = true;
@@ -274,6 +274,22 @@ static void note_unsupported(struct bench *b, enum type type, enum op op)
     if (b->env->rank == 0 && is_first)
         buf_addf(&b->result->errors, "%s was left out: this library or GPU does not have it\n",
                  type_name(type));
+}
+
+/* Whether it can be done and verified here. */
+static bool is_possible(struct bench *b, const struct operation *kind)
+{
+    if (!b->backend->ops->supports(b->backend, kind->type, kind->op)) {
+        note_unsupported(b, kind->type, kind->op);
+        return false;
+    }
+    if (!collective_reduces(kind->collective)
+        || pattern_can(b->env->world_size, kind->type, kind->op))
+        return true;
+    if (b->env->rank == 0)
+        buf_addf(&b->result->errors, "%s of %s was left out: it cannot tell %u ranks apart\n",
+                 op_name(kind->op), type_name(kind->type), b->env->world_size);
+    return false;
 }
 
 /* Every type and, for reductions, every operation. */
@@ -288,10 +304,8 @@ static int one_collective(struct bench *b, enum collective c, int *warm_step, st
                 .collective = c, .type = (enum type)t, .op = (enum op)op, .root = o->root};
             if (collective_reduces(c) ? !o->ops[op] : op > 0)
                 continue;
-            if (b->backend->ops->supports(b->backend, kind.type, kind.op))
+            if (is_possible(b, &kind))
                 status = one_kind(b, kind, warm_step, e);
-            else
-                note_unsupported(b, kind.type, kind.op);
         }
     return status;
 }
