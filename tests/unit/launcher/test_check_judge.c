@@ -150,6 +150,12 @@ static void without_one_rank(void **state)
     assert_int_equal(r.verdict, CHECK_PASS);
     assert_int_equal(r.notes.n, 1);
     assert_string_equal(r.notes.items[0], "without rank 2: 362.00 GB/s, with it: 120.00");
+    struct check_limits demanding = firm;
+    demanding.min_busbw = 330;
+    check_judge(&r, &demanding, &well);
+    assert_int_equal(r.verdict, CHECK_WARN);
+    assert_string_equal(r.verdict_text,
+                        "--min-busbw was held against nothing: no collective was tested");
     check_result_fini(&r);
 }
 
