@@ -142,19 +142,34 @@ static void answer_all(struct connection *c)
     buf_consume(&c->in, c->in.len - in.n);
 }
 
+/* False where there is nothing more for now. */
+static bool read_once(struct connection *c)
+{
+    if (c->ours < 0)
+        return false;
+    char *room = buf_reserve(&c->in, PMI_REQUEST_MAX);
+    ssize_t n = recv(c->ours, room, PMI_REQUEST_MAX, MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        close_ours(c);
+    if (n <= 0)
+        return false;
+    buf_commit(&c->in, (size_t)n);
+    answer_all(c);
+    return true;
+}
+
+/* Once a round: who asks without end keeps nobody else waiting. */
 static void on_readable(void *ctx)
 {
-    struct connection *c = ctx;
-    for (ssize_t n = 1; c->ours >= 0 && n > 0;) {
-        char *room = buf_reserve(&c->in, PMI_REQUEST_MAX);
-        n = recv(c->ours, room, PMI_REQUEST_MAX, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-            close_ours(c);
-        if (n <= 0)
-            return;
-        buf_commit(&c->in, (size_t)n);
-        answer_all(c);
-    }
+    read_once(ctx);
+}
+
+/* Of a rank that has ended. What it has left may still write: no more than a socket holds. */
+static void read_last_words(struct connection *c)
+{
+    enum { READS = 64 };
+    for (int i = 0; i < READS && read_once(c); i++)
+        ;
 }
 
 /* ---- the service ---- */
@@ -231,7 +246,7 @@ static void server_joined(void *service, uint32_t local_rank)
 static enum mpi_state server_state(void *service, uint32_t local_rank, int *abort_code)
 {
     struct pmi_server *s = service;
-    on_readable(&s->connections[local_rank]); /* its last words may still be there */
+    read_last_words(&s->connections[local_rank]);
     return pmi_job_state(s->job, local_rank, abort_code);
 }
 
