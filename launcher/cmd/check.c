@@ -93,6 +93,9 @@ static int look_first(struct check *c, struct err *e)
     if (preflight_look(opt, PREFLIGHT_ALL, &found, e) < 0)
         return -1;
     c->status = preflight_status(&found);
+    if (found.nlost)
+        buf_addf(&c->end, "%zu of %zu hosts did not answer: nothing was started", found.nlost,
+                 found.nlost + found.set.n);
     c->result.preflight = found.findings;
     found.findings = (struct finding_list){0};
     preflight_fini(&found);

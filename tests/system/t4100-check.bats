@@ -188,6 +188,12 @@ END
   expect_in "$stderr" "--json: cannot write /dev/full: No space left on device"
 }
 
+@test "hosts that do not answer are counted" {
+  run_muster check --hosts nowhere,elsewhere --ssh false "${SMALL[@]}"
+  expect_status 69
+  verdict_is "FAIL: 2 of 2 hosts did not answer: nothing was started"
+}
+
 @test "a worker that does not answer what it is asked first is not started" {
   printf '#!/bin/sh\nexec yes\n' >endless
   chmod +x endless
