@@ -57,6 +57,11 @@ static void send_reply(struct connection *c, const struct buf *reply)
         close_ours(c);
 }
 
+static uint32_t rank_of(const struct pmi_server *s, uint32_t local_rank)
+{
+    return s->world.layout->nodes[s->world.node].first_rank + local_rank;
+}
+
 /* Others will not come to the barrier: PMI-1 has no word for that, so its ranks are on their
  * own. */
 static void close_waiting(struct pmi_server *s)
@@ -64,6 +69,16 @@ static void close_waiting(struct pmi_server *s)
     for (uint32_t i = 0; i < s->nconnections; i++)
         if (pmi_job_is_waiting(s->job, i))
             close_ours(&s->connections[i]);
+}
+
+static void say_lost(const struct pmi_server *s)
+{
+    for (uint32_t i = 0; i < s->nconnections; i++)
+        if (pmi_job_is_waiting(s->job, i) && s->connections[i].ours >= 0)
+            log_warn("mpi",
+                     "rank %u waits in MPI for ranks of which some have exited with 0: it is "
+                     "told that they will not come",
+                     rank_of(s, i));
 }
 
 static void on_gathered(void *ctx, const char *all, size_t n)
@@ -126,6 +141,10 @@ static void answer_all(struct connection *c)
         case PMI_ALL_IN:
             gather(s);
             break;
+        case PMI_LOST:
+            say_lost(s);
+            close_waiting(s);
+            break;
         case PMI_END:
             s->context.on_abort(s->context.ctx, c->local_rank);
             break;
@@ -135,8 +154,7 @@ static void answer_all(struct connection *c)
         }
     }
     if (rc < 0) {
-        log_warn("mpi", "rank %u: %s",
-                 s->world.layout->nodes[s->world.node].first_rank + c->local_rank, e.text);
+        log_warn("mpi", "rank %u: %s", rank_of(s, c->local_rank), e.text);
         close_ours(c);
     }
     buf_consume(&c->in, c->in.len - in.n);
@@ -250,6 +268,16 @@ static enum mpi_state server_state(void *service, uint32_t local_rank, int *abor
     return pmi_job_state(s->job, local_rank, abort_code);
 }
 
+static void server_ended(void *service, uint32_t local_rank)
+{
+    struct pmi_server *s = service;
+    (void)local_rank;
+    if (pmi_job_ended(s->job) != PMI_LOST)
+        return;
+    say_lost(s);
+    close_waiting(s);
+}
+
 static void server_close(void *service)
 {
     struct pmi_server *s = service;
@@ -265,6 +293,7 @@ const struct mpi_service pmi_service = {
     .join = server_join,
     .joined = server_joined,
     .state = server_state,
+    .ended = server_ended,
     .end = server_end,
     .close = server_close,
 };
