@@ -207,6 +207,7 @@ static int warm_up(struct bench *b, struct operation op, uint64_t min, uint64_t 
             status = k->ops->run(k, &op, 0, e);
         if (!status)
             status = k->ops->sync(k, e);
+        phases_go_on(b->phases);
     }
     if (status)
         return status;
