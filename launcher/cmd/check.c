@@ -166,7 +166,16 @@ static void run(struct check *c)
 
 /* ---- after a failure ---- */
 
-/* The same job with one more variable, on all hosts. */
+static bool has_used_gpus(const struct check_result *r)
+{
+    for (size_t i = 0; i < r->nranks; i++)
+        if (r->ranks[i].device >= 0)
+            return true;
+    return false;
+}
+
+/* The same job with one more variable, on all hosts. A worker that no longer finds the GPUs of
+ * the first one does not pass on its host backend. */
 static int run_arm(const struct check *c, const char *setting)
 {
     struct check_words args = {0};
@@ -181,6 +190,10 @@ static int run_arm(const struct check *c, const char *setting)
     }
     for (size_t i = 0; i < c->opt.args.n; i++)
         check_words_add(&args, c->opt.args.items[i]);
+    if (has_used_gpus(&c->result)) {
+        check_words_add(&args, "--backend");
+        check_words_add(&args, "nccl");
+    }
     setenv(name, strchr(setting, '=') + 1, 1);
     if (options_parse(args.items, (const char *const *)environ, &opt, &out.err) < 0)
         out.status = cmd_fail(&out.err);

@@ -310,6 +310,15 @@ END
   expect_not_in "$output" "bisect"
 }
 
+@test "--bisect does not pass on the host backend what failed on GPUs" {
+  printf '#!/bin/bash\necho "${NCCL_P2P_DISABLE-first}: $*" >>words\nexec liar "$@"\n' >heard
+  chmod +x heard
+  LIAR_RESULT=$(<"$SOURCE/tests/vectors/check/h200.json") LIAR_STATUS=14 LIAR_CURE=NCCL_P2P_DISABLE=1 \
+    run_check -n 1 --worker ./heard --bisect
+  expect_status 14
+  [[ $(grep -c '^1: .*--backend nccl$' words) -eq 1 && $(grep -c backend words) -eq 1 ]]
+}
+
 @test "Ctrl-C ends it, and the reports say so" {
   begin check "${MACHINE_RULES[@]}" -n 2 "${SMALL[@]}" --inject hang:rank=1,phase=cuda_ok --json c.json
   eventually 20 have_children
