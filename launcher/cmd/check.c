@@ -33,7 +33,7 @@ struct check {
     struct buf json; /* what the worker left */
     struct buf end;  /* what ended the job, one line; empty = it went well */
     int status;      /* of the job */
-    bool has_gpus;
+    bool has_gpus;   /* here; then, on any of the hosts */
 };
 
 static double wall_s(void)
@@ -93,6 +93,9 @@ static int look_first(struct check *c, struct err *e)
     if (preflight_look(opt, PREFLIGHT_ALL, &found, e) < 0)
         return -1;
     c->status = preflight_status(&found);
+    for (size_t i = 0; i < found.set.n; i++)
+        c->has_gpus |=
+            found.set.hosts[i].gpus.n && evidence_is(&found.set.hosts[i].asks_gpus, 1);
     if (found.nlost)
         buf_addf(&c->end, "%zu of %zu hosts did not answer: nothing was started", found.nlost,
                  found.nlost + found.set.n);

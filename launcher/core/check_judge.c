@@ -209,7 +209,7 @@ static void judge_good_end(struct check_result *r, const struct check_limits *l,
     } else if (is_unjudged) {
         buf_adds(text, "--min-busbw was held against nothing: no collective was tested");
     } else if (is_missing_gpus) {
-        buf_adds(text, "the GPUs of this machine were not tested: muster-worker has used its "
+        buf_adds(text, "the GPUs that are there were not tested: muster-worker has used its "
                        "host backend");
     } else if (r->pairs.noutliers) {
         add_outlier(&r->pairs.outliers[0], text);

@@ -194,6 +194,16 @@ END
   verdict_is "FAIL: 2 of 2 hosts did not answer: nothing was started"
 }
 
+@test "GPUs of another host that were not tested are a warning" {
+  printf '#!/bin/bash\nMUSTER_FAKE_GPUS=%q exec sh -c "${@: -1}"\n' "$SOURCE/tests/vectors/devices/inventories.json:N4" >ssh
+  chmod +x ssh
+  run_muster check --hosts other:2 --ssh "$PWD/ssh" --only env.leftover --test allreduce --sizes 8
+  expect_status 0
+  verdict_is "WARN: the GPUs that are there were not tested: muster-worker has used its host backend"
+  run_muster check --hosts other:2 --gpus none --ssh "$PWD/ssh" --only env.leftover --test allreduce --sizes 8
+  verdict_is "PASS: every byte right"
+}
+
 @test "a worker that does not answer what it is asked first is not started" {
   printf '#!/bin/sh\nexec yes\n' >endless
   chmod +x endless
