@@ -11,7 +11,6 @@
 #include "worker/result_table.h"
 #include "worker/sweep.h"
 
-enum { DEADLINE_FACTOR = 20, MIN_DEADLINE_MS = 30000 };
 static const double host_slack_us = 5000, nccl_slack_us = 200;
 
 static double chosen(enum average how, const struct result_row *row)
@@ -178,10 +177,8 @@ static int one_size(struct bench *b, const struct operation *op, uint64_t larges
     };
     const struct point at = {PHASE_bench, b->step++};
     char what[96];
-    uint64_t expected_ms = largest_us * (2ull * b->options->iters + 4ull) / 1000;
-    uint64_t deadline = DEADLINE_FACTOR * expected_ms;
     phases_begin(b->phases, at, measure_describe(&m, what),
-                 deadline > MIN_DEADLINE_MS ? deadline : MIN_DEADLINE_MS);
+                 sweep_deadline_ms(b->options, largest_us));
     int status = phases_enter(b->phases, at, e);
     if (!status)
         status = measure_size(&m, e);
@@ -197,6 +194,7 @@ static int warm_up(struct bench *b, struct operation op, uint64_t min, uint64_t 
     const struct point at = {PHASE_warm, step};
     struct backend *k = b->backend;
     uint64_t begin = now_ns();
+    uint32_t times = 1;
     char what[64];
     snprintf(what, sizeof what, "warm-up of %s", collective_title(op.collective));
     phases_begin(b->phases, at, what, 0);
@@ -204,13 +202,17 @@ static int warm_up(struct bench *b, struct operation op, uint64_t min, uint64_t 
     for (uint64_t s = min; s <= max && !status; s = s < max && 2 * s > max ? max : 2 * s) {
         op.count = s;
         begin = now_ns();
-        for (uint32_t i = 0; i < b->options->warmup && !status; i++)
+        times = sweep_warmups(b->options, s == max);
+        for (uint32_t i = 0; i < times && !status; i++)
             status = k->ops->run(k, &op, 0, e);
         if (!status)
             status = k->ops->sync(k, e);
+        phases_go_on(b->phases);
     }
-    *us = b->options->warmup ? (now_ns() - begin) / 1000 / b->options->warmup : 0;
-    return status ? status : phases_meet(b->phases, at, e);
+    if (status)
+        return status;
+    *us = (now_ns() - begin) / 1000 / times; /* the largest size came last */
+    return phases_meet(b->phases, at, e);
 }
 
 /* The sizes asked for as counts of a block, without those that come out the same. */
@@ -264,7 +266,7 @@ static void print_columns(struct bench *b, enum collective c)
     buf_fini(&text);
 }
 
-/* At the first of the operations. */
+/* A type at the first of the operations. */
 static void note_unsupported(struct bench *b, enum type type, enum op op)
 {
     bool is_first = true;
@@ -273,6 +275,22 @@ static void note_unsupported(struct bench *b, enum type type, enum op op)
     if (b->env->rank == 0 && is_first)
         buf_addf(&b->result->errors, "%s was left out: this library or GPU does not have it\n",
                  type_name(type));
+}
+
+/* Whether it can be done and verified here. */
+static bool is_possible(struct bench *b, const struct operation *kind)
+{
+    if (!b->backend->ops->supports(b->backend, kind->type, kind->op)) {
+        note_unsupported(b, kind->type, kind->op);
+        return false;
+    }
+    if (!collective_reduces(kind->collective)
+        || pattern_can(b->env->world_size, kind->type, kind->op))
+        return true;
+    if (b->env->rank == 0)
+        buf_addf(&b->result->errors, "%s of %s was left out: it cannot tell %u ranks apart\n",
+                 op_name(kind->op), type_name(kind->type), b->env->world_size);
+    return false;
 }
 
 /* Every type and, for reductions, every operation. */
@@ -287,10 +305,8 @@ static int one_collective(struct bench *b, enum collective c, int *warm_step, st
                 .collective = c, .type = (enum type)t, .op = (enum op)op, .root = o->root};
             if (collective_reduces(c) ? !o->ops[op] : op > 0)
                 continue;
-            if (b->backend->ops->supports(b->backend, kind.type, kind.op))
+            if (is_possible(b, &kind))
                 status = one_kind(b, kind, warm_step, e);
-            else
-                note_unsupported(b, kind.type, kind.op);
         }
     return status;
 }

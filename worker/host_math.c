@@ -1,15 +1,16 @@
 #include "worker/host_math.h"
 
-/* X(type, C type to compare, C type to add and multiply): unsigned, so that integers wrap. */
+/* X(type, C type to compare, C type to add and multiply: unsigned, so that integers wrap, C
+ * type to divide by: it holds any number of ranks) */
 #define NATIVE(X)                                                                              \
-    X(FLOAT, float, float)                                                                     \
-    X(DOUBLE, double, double)                                                                  \
-    X(INT8, int8_t, uint8_t)                                                                   \
-    X(UINT8, uint8_t, uint8_t)                                                                 \
-    X(INT32, int32_t, uint32_t)                                                                \
-    X(UINT32, uint32_t, uint32_t)                                                              \
-    X(INT64, int64_t, uint64_t)                                                                \
-    X(UINT64, uint64_t, uint64_t)
+    X(FLOAT, float, float, float)                                                              \
+    X(DOUBLE, double, double, double)                                                          \
+    X(INT8, int8_t, uint8_t, int64_t)                                                          \
+    X(UINT8, uint8_t, uint8_t, int64_t)                                                        \
+    X(INT32, int32_t, uint32_t, int64_t)                                                       \
+    X(UINT32, uint32_t, uint32_t, int64_t)                                                     \
+    X(INT64, int64_t, uint64_t, int64_t)                                                       \
+    X(UINT64, uint64_t, uint64_t, uint64_t)
 
 /* X(type, exponent bits, mantissa bits) */
 #define NARROW(X)                                                                              \
@@ -18,7 +19,7 @@
     X(F8E4M3, 4, 3)                                                                            \
     X(F8E5M2, 5, 2)
 
-#define X(name, compare, add)                                                                  \
+#define X(name, compare, add, divisor)                                                         \
     static void reduce_##name(enum op op, void *into, const void *from, size_t n)              \
     {                                                                                          \
         add *total = into;                                                                     \
@@ -38,7 +39,7 @@
     {                                                                                          \
         compare *total = data;                                                                 \
         for (size_t i = 0; i < n; i++)                                                         \
-            total[i] = (compare)(total[i] / (compare)nranks);                                  \
+            total[i] = (compare)(total[i] / (divisor)nranks);                                  \
     }
 NATIVE(X)
 #undef X
@@ -94,7 +95,7 @@ static const struct {
     void (*reduce)(enum op op, void *into, const void *from, size_t n);
     void (*divide)(void *data, size_t n, uint32_t nranks);
 } table[TYPE_COUNT] = {
-#define X(name, a, b) [TYPE_##name] = {reduce_##name, divide_##name},
+#define X(name, ...) [TYPE_##name] = {reduce_##name, divide_##name},
     NATIVE(X) NARROW(X)
 #undef X
 };

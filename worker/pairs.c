@@ -14,8 +14,8 @@ enum {
     ISOLATE_MOST = 16,
     ROUNDS = 3, /* the best counts */
     LATENCY_BYTES = 8,
-    PAIR_DEADLINE_MS = 2000, /* a measurement of all pairs, each */
-    DEADLINE_MS = 60000,
+    DEADLINE_MS = 60000, /* of a round, or */
+    OPERATION_MS = 6000, /* for each of its operations */
 };
 
 static const uint64_t nccl_bytes = 64ull << 20, host_bytes = 256ull << 10;
@@ -28,6 +28,12 @@ uint64_t pairs_bytes(const struct options *o, bool is_host)
     if (o->isolate)
         return is_host ? host_isolate_bytes : nccl_isolate_bytes;
     return o->pairs || o->latency ? (is_host ? host_bytes : nccl_bytes) : 0;
+}
+
+uint64_t pairs_deadline_ms(const struct options *o)
+{
+    uint64_t ms = (uint64_t)OPERATION_MS * o->iters;
+    return ms > DEADLINE_MS ? ms : DEADLINE_MS;
 }
 
 /* The partner of a rank in round `round` of n - 1 + n % 2 rounds in which every two of n ranks
@@ -88,6 +94,7 @@ static int time_transfers(struct pairs *p, const struct transfer *list, size_t n
     for (int round = 0; round <= ROUNDS && !status; round++) {
         uint32_t times = round == 0 ? 1 : iters; /* round 0 warms up */
         status = k->ops->barrier(k, e);
+        phases_go_on(p->b->phases);
         uint64_t begin = now_ns();
         for (uint32_t i = 0; i < times && !status; i++) {
             make_slow(p, list->peer_of[rank]);
@@ -222,12 +229,11 @@ static int run_pairs(struct bench *b, struct err *e)
     double *rows = mem_alloc(3 * (size_t)n, sizeof *rows);
     struct pairs p = {.b = b, .own = {rows, rows + n, rows + 2 * n}};
     const struct point at = {PHASE_bench, b->step++};
-    uint64_t measurements = n <= ALONE_MOST ? n * (n - 1ull) / 2 : n;
     p.bytes = bytes < most ? bytes : most;
     p.bytes = p.bytes < b->max_bytes ? p.bytes : b->max_bytes;
     p.peer_of = mem_alloc(n, sizeof *p.peer_of);
     phases_begin(b->phases, at, b->options->pairs ? "transfers between pairs" : "latencies",
-                 DEADLINE_MS + measurements * PAIR_DEADLINE_MS);
+                 pairs_deadline_ms(b->options));
     int status = phases_enter(b->phases, at, e);
     if (!status)
         status = connect_all(b, e);
@@ -256,6 +262,7 @@ static int time_allreduce(struct bench *b, uint64_t bytes, uint32_t left_out, do
     *us = 0;
     for (int round = 0; round <= ROUNDS && !status; round++) {
         status = k->ops->barrier(k, e);
+        phases_go_on(b->phases);
         uint64_t begin = now_ns();
         uint32_t times = round == 0 ? 1 : iters;
         for (uint32_t i = 0; i < times && !status; i++) {
@@ -316,7 +323,7 @@ static int run_isolate(struct bench *b, struct err *e)
     const struct point at = {PHASE_bench, b->step++};
     double *us = mem_alloc(n + 1, sizeof *us);
     bytes = bytes < b->max_bytes ? bytes : b->max_bytes;
-    phases_begin(b->phases, at, "all_reduce without each rank", DEADLINE_MS * (n + 1ull));
+    phases_begin(b->phases, at, "all_reduce without each rank", pairs_deadline_ms(b->options));
     int status = phases_enter(b->phases, at, e);
     if (!status)
         status = time_without_each(b, bytes, us, e);

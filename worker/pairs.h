@@ -13,6 +13,10 @@
 /* The buffer that the tests asked for use; 0 = none of them was. */
 uint64_t pairs_bytes(const struct options *o, bool is_host);
 
+/* How long one round of --iters transfers, or all_reduces, may take before it counts as stuck:
+ * on 1 Gbit/s some 0.6 s each, or 2.2. */
+uint64_t pairs_deadline_ms(const struct options *o);
+
 /* All ranks together. 0 or a status. */
 int pairs_run(struct bench *b, struct err *e);
 

@@ -122,6 +122,12 @@ int pattern_init(struct pattern *p, uint64_t seed, uint32_t round, uint32_t nran
     return err_set(e, ERR_INTERNAL, "no operation %d", (int)op);
 }
 
+bool pattern_can(uint32_t nranks, enum type type, enum op op)
+{
+    struct pattern p;
+    return pattern_init(&p, 0, 0, nranks, type, op, NULL) == 0;
+}
+
 void pattern_init_bits(struct pattern *p, uint64_t seed, uint32_t round, uint32_t nranks,
                        enum type type)
 {

@@ -284,10 +284,15 @@ PATTERN_FN uint64_t pattern_hash(uint64_t bits, uint64_t i)
 }
 
 #ifndef __CUDACC__
+#include <stdbool.h>
+
 #include "base/err.h"
 
-/* -1 with ERR_USAGE if the type cannot tell nranks ranks apart in this operation (avg of 8-bit
- * integers above 127 ranks). nranks >= 1. */
+/* Whether the type can tell the ranks apart in this operation, as avg of 8-bit integers cannot
+ * from 128 (signed) or 256 ranks on. */
+bool pattern_can(uint32_t nranks, enum type type, enum op op);
+
+/* -1 with ERR_USAGE where pattern_can says no. nranks >= 1. */
 int pattern_init(struct pattern *p, uint64_t seed, uint32_t round, uint32_t nranks,
                  enum type type, enum op op, struct err *e);
 

@@ -232,6 +232,13 @@ void phases_begin(struct phases *p, struct point at, const char *what, uint64_t 
     pthread_mutex_unlock(&p->lock);
 }
 
+void phases_go_on(struct phases *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->began_ms = now_ms();
+    pthread_mutex_unlock(&p->lock);
+}
+
 static void stop_clock(struct phases *p)
 {
     pthread_mutex_lock(&p->lock);

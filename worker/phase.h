@@ -38,6 +38,10 @@ void phases_free(struct phases *p);
  * longer than the phase's own. */
 void phases_begin(struct phases *p, struct point at, const char *what, uint64_t min_ms);
 
+/* All ranks are at work towards the point that was begun: the clock of its deadline starts
+ * again. For work of many parts, after a barrier. */
+void phases_go_on(struct phases *p);
+
 /* Only for PHASE_warm and PHASE_bench: says in the store that this rank enters the collective,
  * so that a hang can be told from a rank that did not come. Waits for all. */
 int phases_enter(struct phases *p, struct point at, struct err *e);

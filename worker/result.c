@@ -88,6 +88,9 @@ static void note_unjudged(struct result *r, const struct result_limits *l)
     if (!is_judged)
         buf_addf(&r->errors, "the speed was not judged: no size from %s on was tested\n",
                  size_format(judged_from, size));
+    if (l->min_busbw_gbs > 0 && r->world_size > 1 && !r->nrows)
+        buf_adds(&r->errors,
+                 "--min-busbw was held against nothing: no collective was tested\n");
 }
 
 void result_judge(struct result *r, const struct result_limits *limits)

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "worker/size_text.h"
 
-enum { SIZES_LIMIT = 10000 };
+enum { SIZES_LIMIT = 10000, DEADLINE_FACTOR = 20, MIN_DEADLINE_MS = 30000 };
 
 static const uint64_t defaults_nccl[] = {8, 1ull << 20, 64ull << 20, 256ull << 20, 1ull << 30};
 static const uint64_t defaults_host[] = {8, 64ull << 10, 1ull << 20, 16ull << 20};
@@ -68,16 +68,25 @@ uint64_t sweep_largest(const struct options *o, bool host)
     return max;
 }
 
+/* False if none up to max follows. */
+static bool next_size(const struct options *o, uint64_t max, uint64_t *size)
+{
+    uint64_t factor = o->factor ? o->factor : 2;
+    bool is_last =
+        o->step_bytes ? o->step_bytes > max - *size : factor == 1 || *size > max / factor;
+    if (is_last)
+        return false;
+    *size = o->step_bytes ? *size + o->step_bytes : *size * factor;
+    return true;
+}
+
 static void add_range(struct list_of_sizes *l, const struct options *o, bool host)
 {
-    uint64_t min, max, factor = o->factor ? o->factor : 2;
-    range(o, host, &min, &max);
-    for (uint64_t s = min; s <= max && l->len + l->left_out <= SIZES_LIMIT;) {
-        add(l, s);
-        if (!o->step_bytes && factor == 1)
-            break;
-        s = o->step_bytes ? s + o->step_bytes : s * factor;
-    }
+    uint64_t size, max;
+    range(o, host, &size, &max);
+    do
+        add(l, size);
+    while (l->len + l->left_out <= SIZES_LIMIT && next_size(o, max, &size));
 }
 
 /* What is named has to be there; a range is cut. */
@@ -118,6 +127,19 @@ int sweep_sizes(const struct options *o, bool host, uint64_t limit_bytes, size_t
     *n = l.len;
     *left_out = l.left_out;
     return 0;
+}
+
+uint32_t sweep_warmups(const struct options *o, bool is_largest)
+{
+    return o->warmup ? o->warmup : is_largest;
+}
+
+/* Each placement has its timed operations and one before them; each round verifies both. */
+uint64_t sweep_deadline_ms(const struct options *o, uint64_t largest_us)
+{
+    uint64_t operations = 2 * (o->iters + 1ull) + 2ull * o->check;
+    uint64_t ms = DEADLINE_FACTOR * (largest_us * operations / 1000);
+    return ms > MIN_DEADLINE_MS ? ms : MIN_DEADLINE_MS;
 }
 
 double sweep_algbw(uint64_t bytes, double time_us)

@@ -23,6 +23,14 @@ int sweep_sizes(const struct options *o, bool host, uint64_t limit_bytes, size_t
 /* The largest size asked for, before any limit. */
 uint64_t sweep_largest(const struct options *o, bool host);
 
+/* Operations of a size in the warm-up: --warmup; of the largest size one even without, since it
+ * tells how long one takes. */
+uint32_t sweep_warmups(const struct options *o, bool is_largest);
+
+/* How long one size may take before it counts as stuck: twenty times what its operations need,
+ * timed and verified, of which one of the largest size takes largest_us; 30 s at least. */
+uint64_t sweep_deadline_ms(const struct options *o, uint64_t largest_us);
+
 /* GB/s; time in microseconds per operation. */
 double sweep_algbw(uint64_t bytes, double time_us);
 

@@ -33,7 +33,7 @@ struct check {
     struct buf json; /* what the worker left */
     struct buf end;  /* what ended the job, one line; empty = it went well */
     int status;      /* of the job */
-    bool has_gpus;
+    bool has_gpus;   /* here; then, on any of the hosts */
 };
 
 static double wall_s(void)
@@ -93,6 +93,12 @@ static int look_first(struct check *c, struct err *e)
     if (preflight_look(opt, PREFLIGHT_ALL, &found, e) < 0)
         return -1;
     c->status = preflight_status(&found);
+    for (size_t i = 0; i < found.set.n; i++)
+        c->has_gpus |=
+            found.set.hosts[i].gpus.n && evidence_is(&found.set.hosts[i].asks_gpus, 1);
+    if (found.nlost)
+        buf_addf(&c->end, "%zu of %zu hosts did not answer: nothing was started", found.nlost,
+                 found.nlost + found.set.n);
     c->result.preflight = found.findings;
     found.findings = (struct finding_list){0};
     preflight_fini(&found);
@@ -163,7 +169,16 @@ static void run(struct check *c)
 
 /* ---- after a failure ---- */
 
-/* The same job with one more variable, on all hosts. */
+static bool has_used_gpus(const struct check_result *r)
+{
+    for (size_t i = 0; i < r->nranks; i++)
+        if (r->ranks[i].device >= 0)
+            return true;
+    return false;
+}
+
+/* The same job with one more variable, on all hosts. A worker that no longer finds the GPUs of
+ * the first one does not pass on its host backend. */
 static int run_arm(const struct check *c, const char *setting)
 {
     struct check_words args = {0};
@@ -178,6 +193,10 @@ static int run_arm(const struct check *c, const char *setting)
     }
     for (size_t i = 0; i < c->opt.args.n; i++)
         check_words_add(&args, c->opt.args.items[i]);
+    if (has_used_gpus(&c->result)) {
+        check_words_add(&args, "--backend");
+        check_words_add(&args, "nccl");
+    }
     setenv(name, strchr(setting, '=') + 1, 1);
     if (options_parse(args.items, (const char *const *)environ, &opt, &out.err) < 0)
         out.status = cmd_fail(&out.err);

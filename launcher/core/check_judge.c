@@ -200,13 +200,16 @@ static void judge_good_end(struct check_result *r, const struct check_limits *l,
         return;
     }
     bool is_missing_gpus = is_host(r) && l->has_gpus && !l->is_host_wanted;
+    bool is_unjudged = l->min_busbw > 0 && !check_result_peak(r);
     if (warned) {
         buf_adds(text, "slower than it should be: ");
         add_speed(warned, l, text);
     } else if (r->errors.n) {
         buf_adds(text, r->errors.items[0]);
+    } else if (is_unjudged) {
+        buf_adds(text, "--min-busbw was held against nothing: no collective was tested");
     } else if (is_missing_gpus) {
-        buf_adds(text, "the GPUs of this machine were not tested: muster-worker has used its "
+        buf_adds(text, "the GPUs that are there were not tested: muster-worker has used its "
                        "host backend");
     } else if (r->pairs.noutliers) {
         add_outlier(&r->pairs.outliers[0], text);
@@ -218,7 +221,8 @@ static void judge_good_end(struct check_result *r, const struct check_limits *l,
     }
     if (finding_list_count(&r->preflight, FINDING_WARNING))
         buf_adds(text, "; the preflight warns");
-    bool has_warning = warned || r->errors.n || is_missing_gpus || r->pairs.noutliers
+    bool has_warning = warned || r->errors.n || is_unjudged || is_missing_gpus
+                       || r->pairs.noutliers
                        || finding_list_count(&r->preflight, FINDING_WARNING);
     conclude(r, has_warning ? CHECK_WARN : CHECK_PASS, 0, text);
 }

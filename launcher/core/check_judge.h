@@ -21,7 +21,7 @@ struct check_limits {
     double min_busbw;              /* GB/s; 0 = none; wins over what is expected */
     double warn_below, fail_below; /* of what is expected */
     struct expectation expected;   /* of this group */
-    bool has_gpus;                 /* the machine has some, wanted or not */
+    bool has_gpus;                 /* some machine has some, wanted or not */
     bool is_host_wanted;           /* --backend host */
 };
 

@@ -84,25 +84,34 @@ static void add_row(const struct check_row *row, struct counts *n, struct buf *o
     buf_adds(out, "</testcase>\n");
 }
 
+static void add_texts(const struct check_text *list, struct buf *out)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        buf_addc(out, '\n');
+        escaped(list->items[i], out);
+    }
+}
+
+/* What was not tested has neither failed nor passed. */
 static void add_verdict(const struct check_result *r, struct counts *n, struct buf *out)
 {
-    bool has_failed = r->verdict == CHECK_FAIL;
+    static const char *const tags[] = {[CHECK_NONE] = "skipped",
+                                       [CHECK_PASS] = "system-out",
+                                       [CHECK_WARN] = "system-out",
+                                       [CHECK_FAIL] = "failure"};
+    const char *tag = tags[r->verdict];
+    bool has_message = r->verdict == CHECK_FAIL || r->verdict == CHECK_NONE;
     n->tests++;
-    n->failures += has_failed;
+    n->failures += r->verdict == CHECK_FAIL;
+    n->skipped += r->verdict == CHECK_NONE;
     buf_adds(out, "  <testcase name=\"verdict");
     open_case("muster.check", r->duration_s, out);
-    buf_adds(out, has_failed ? "<failure message=\"" : "<system-out>");
+    buf_addf(out, has_message ? "<%s message=\"" : "<%s>", tag);
     escaped(r->verdict_text, out);
-    buf_adds(out, has_failed ? "\">" : "");
-    for (size_t i = 0; i < r->errors.n; i++) {
-        buf_addc(out, '\n');
-        escaped(r->errors.items[i], out);
-    }
-    for (size_t i = 0; i < r->notes.n; i++) {
-        buf_addc(out, '\n');
-        escaped(r->notes.items[i], out);
-    }
-    buf_adds(out, has_failed ? "</failure></testcase>\n" : "</system-out></testcase>\n");
+    buf_adds(out, has_message ? "\">" : "");
+    add_texts(&r->errors, out);
+    add_texts(&r->notes, out);
+    buf_addf(out, "</%s></testcase>\n", tag);
 }
 
 void check_junit(const struct check_result *r, struct buf *out)

@@ -7,7 +7,8 @@
 #include "launcher/core/check_result.h"
 
 /* Appends the file. A warning is a test that passed, with the warning as its output; what has
- * no figure to be held against and was not verified is skipped. */
+ * no figure to be held against and was not verified is skipped, and so is the whole where
+ * nothing was tested. */
 void check_junit(const struct check_result *r, struct buf *out);
 
 #endif

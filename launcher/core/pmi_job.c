@@ -15,7 +15,7 @@ struct pmi_job {
     char *name;
     uint32_t world_size, nranks;
     struct pmi_rank *ranks;
-    uint32_t nwaiting;
+    uint32_t nwaiting, nended;
     struct pmi_kvs *kvs;
 };
 
@@ -77,7 +77,10 @@ static enum pmi_next enter_barrier(struct pmi_job *job, struct pmi_rank *rank)
     if (rank->is_waiting) /* a client waits for the answer before it asks again */
         return PMI_CLOSE;
     rank->is_waiting = true;
-    return ++job->nwaiting == job->nranks ? PMI_ALL_IN : PMI_GO_ON;
+    job->nwaiting++;
+    if (job->nended)
+        return PMI_LOST;
+    return job->nwaiting == job->nranks ? PMI_ALL_IN : PMI_GO_ON;
 }
 
 static enum pmi_next begin(struct pmi_rank *rank, const struct pmi_request *request,
@@ -148,6 +151,12 @@ void pmi_job_release(struct pmi_job *job, struct str news)
     for (uint32_t i = 0; i < job->nranks; i++)
         job->ranks[i].is_waiting = false;
     job->nwaiting = 0;
+}
+
+enum pmi_next pmi_job_ended(struct pmi_job *job)
+{
+    job->nended++;
+    return job->nwaiting ? PMI_LOST : PMI_GO_ON;
 }
 
 bool pmi_job_is_waiting(const struct pmi_job *job, uint32_t local_rank)

@@ -16,6 +16,7 @@
 enum pmi_next {
     PMI_GO_ON,
     PMI_ALL_IN, /* the last rank of this node has entered the barrier */
+    PMI_LOST,   /* one of them has ended: who waits in the barrier waits for ever */
     PMI_END,    /* it has aborted and waits, with an open connection, to be ended */
     PMI_CLOSE,  /* send what was appended, then close the connection */
 };
@@ -35,6 +36,10 @@ enum pmi_next pmi_job_request(struct pmi_job *job, uint32_t local_rank,
  * nodes. Then, with what all nodes have put, everybody leaves the barrier. */
 void pmi_job_news(struct pmi_job *job, struct buf *out);
 void pmi_job_release(struct pmi_job *job, struct str news);
+
+/* One more rank has ended, outside of the barrier: it will not enter it. PMI_LOST if others
+ * wait there, else PMI_GO_ON. */
+enum pmi_next pmi_job_ended(struct pmi_job *job);
 
 /* Whether that rank waits in the barrier. */
 bool pmi_job_is_waiting(const struct pmi_job *job, uint32_t local_rank);

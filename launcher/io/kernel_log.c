@@ -14,7 +14,7 @@ enum { RECORD_BYTES = 8192, XIDS_MAX = 256 };
 
 struct kernel_log {
     int fd;
-    struct xid xids[XIDS_MAX]; /* the first ones: the rest are consequences */
+    struct xid xids[XIDS_MAX]; /* the first ones, each once: the rest are consequences */
     size_t n;
 };
 
@@ -39,6 +39,16 @@ void kernel_log_close(struct kernel_log *k)
     free(k);
 }
 
+/* Another job's GPU may repeat its own for hours. */
+static bool is_known(const struct kernel_log *k, const struct xid *x)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->xids[i].number == x->number && k->xids[i].domain == x->domain
+            && k->xids[i].bus == x->bus && k->xids[i].device == x->device)
+            return true;
+    return false;
+}
+
 /* One read gives one record; of a plain file, several lines. */
 static void read_all(struct kernel_log *k)
 {
@@ -48,7 +58,7 @@ static void read_all(struct kernel_log *k)
            || (n < 0 && (errno == EPIPE || errno == EINTR))) { /* EPIPE: records were lost */
         struct str rest = {text, n > 0 ? (size_t)n : 0}, line;
         while (k->n < XIDS_MAX && str_split(&rest, '\n', &line))
-            k->n += xid_parse(line, &k->xids[k->n]);
+            k->n += xid_parse(line, &k->xids[k->n]) && !is_known(k, &k->xids[k->n]);
     }
 }
 

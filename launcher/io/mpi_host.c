@@ -214,6 +214,8 @@ const char *mpi_host_judge(struct mpi_host *m, uint32_t local_rank, struct worke
     enum mpi_state state = m->type->state(m->service, local_rank, &abort_code);
     buf_init(&why, 0);
     mpi_judge_end(state, abort_code, end, &why);
+    if (m->type->ended && !worker_end_is_failure(end))
+        m->type->ended(m->service, local_rank);
     free(m->reasons[local_rank]);
     m->reasons[local_rank] = why.len ? buf_steal(&why) : NULL;
     buf_fini(&why);

@@ -82,6 +82,9 @@ struct mpi_service {
     void (*joined)(void *service, uint32_t local_rank);
     /* Once the worker's exit is known: what it has said, all of it. */
     enum mpi_state (*state)(void *service, uint32_t local_rank, int *abort_code);
+    /* After state, of a worker that exited with 0: what is to come of those that wait for it.
+     * NULL: nothing. */
+    void (*ended)(void *service, uint32_t local_rank);
     /* Another node has called gather with this operation and these nodes, and wants what a rank
      * of this one has to tell: this one has to call it too. NULL: no client asks so. */
     void (*wanted)(void *service, const struct gather *wanted);

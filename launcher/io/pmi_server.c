@@ -57,6 +57,11 @@ static void send_reply(struct connection *c, const struct buf *reply)
         close_ours(c);
 }
 
+static uint32_t rank_of(const struct pmi_server *s, uint32_t local_rank)
+{
+    return s->world.layout->nodes[s->world.node].first_rank + local_rank;
+}
+
 /* Others will not come to the barrier: PMI-1 has no word for that, so its ranks are on their
  * own. */
 static void close_waiting(struct pmi_server *s)
@@ -64,6 +69,16 @@ static void close_waiting(struct pmi_server *s)
     for (uint32_t i = 0; i < s->nconnections; i++)
         if (pmi_job_is_waiting(s->job, i))
             close_ours(&s->connections[i]);
+}
+
+static void say_lost(const struct pmi_server *s)
+{
+    for (uint32_t i = 0; i < s->nconnections; i++)
+        if (pmi_job_is_waiting(s->job, i) && s->connections[i].ours >= 0)
+            log_warn("mpi",
+                     "rank %u waits in MPI for ranks of which some have exited with 0: it is "
+                     "told that they will not come",
+                     rank_of(s, i));
 }
 
 static void on_gathered(void *ctx, const char *all, size_t n)
@@ -126,6 +141,10 @@ static void answer_all(struct connection *c)
         case PMI_ALL_IN:
             gather(s);
             break;
+        case PMI_LOST:
+            say_lost(s);
+            close_waiting(s);
+            break;
         case PMI_END:
             s->context.on_abort(s->context.ctx, c->local_rank);
             break;
@@ -135,26 +154,40 @@ static void answer_all(struct connection *c)
         }
     }
     if (rc < 0) {
-        log_warn("mpi", "rank %u: %s",
-                 s->world.layout->nodes[s->world.node].first_rank + c->local_rank, e.text);
+        log_warn("mpi", "rank %u: %s", rank_of(s, c->local_rank), e.text);
         close_ours(c);
     }
     buf_consume(&c->in, c->in.len - in.n);
 }
 
+/* False where there is nothing more for now. */
+static bool read_once(struct connection *c)
+{
+    if (c->ours < 0)
+        return false;
+    char *room = buf_reserve(&c->in, PMI_REQUEST_MAX);
+    ssize_t n = recv(c->ours, room, PMI_REQUEST_MAX, MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        close_ours(c);
+    if (n <= 0)
+        return false;
+    buf_commit(&c->in, (size_t)n);
+    answer_all(c);
+    return true;
+}
+
+/* Once a round: who asks without end keeps nobody else waiting. */
 static void on_readable(void *ctx)
 {
-    struct connection *c = ctx;
-    for (ssize_t n = 1; c->ours >= 0 && n > 0;) {
-        char *room = buf_reserve(&c->in, PMI_REQUEST_MAX);
-        n = recv(c->ours, room, PMI_REQUEST_MAX, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-            close_ours(c);
-        if (n <= 0)
-            return;
-        buf_commit(&c->in, (size_t)n);
-        answer_all(c);
-    }
+    read_once(ctx);
+}
+
+/* Of a rank that has ended. What it has left may still write: no more than a socket holds. */
+static void read_last_words(struct connection *c)
+{
+    enum { READS = 64 };
+    for (int i = 0; i < READS && read_once(c); i++)
+        ;
 }
 
 /* ---- the service ---- */
@@ -231,8 +264,18 @@ static void server_joined(void *service, uint32_t local_rank)
 static enum mpi_state server_state(void *service, uint32_t local_rank, int *abort_code)
 {
     struct pmi_server *s = service;
-    on_readable(&s->connections[local_rank]); /* its last words may still be there */
+    read_last_words(&s->connections[local_rank]);
     return pmi_job_state(s->job, local_rank, abort_code);
+}
+
+static void server_ended(void *service, uint32_t local_rank)
+{
+    struct pmi_server *s = service;
+    (void)local_rank;
+    if (pmi_job_ended(s->job) != PMI_LOST)
+        return;
+    say_lost(s);
+    close_waiting(s);
 }
 
 static void server_close(void *service)
@@ -250,6 +293,7 @@ const struct mpi_service pmi_service = {
     .join = server_join,
     .joined = server_joined,
     .state = server_state,
+    .ended = server_ended,
     .end = server_end,
     .close = server_close,
 };

@@ -38,6 +38,8 @@ static void read_all(struct buf *log, const uint8_t *data, size_t size, size_t p
             case PMI_ALL_IN:
                 pmi_job_release(job, STR_LIT(""));
                 break;
+            case PMI_LOST: /* no rank ends here */
+                abort();
             case PMI_CLOSE:
                 is_alive = false;
                 break;

@@ -205,3 +205,17 @@ P
   expect_status 0
   expect_in "$stderr" "is no request"
 }
+
+@test "a rank that never comes to MPI and exits with 0 keeps nobody waiting" {
+  begin_mpi
+  cat >wait.sh <<'EOF'
+ask() { echo "$1" >&"$PMI_FD"; read -r answer <&"$PMI_FD"; }
+[[ $PMI_RANK = 0 ]] || exit 0
+ask "cmd=init pmi_version=1 pmi_subversion=1"
+ask "cmd=barrier_in" || exit 6
+EOF
+  run_muster -n 2 --mpi=pmi --timeout 60 bash wait.sh
+  expect_status 6
+  expect_in "$stderr" "rank 0 waits in MPI for ranks of which some have exited with 0"
+  expect_in "$stderr" "rank 0 failed first: exit 6"
+}

@@ -188,6 +188,22 @@ END
   expect_in "$stderr" "--json: cannot write /dev/full: No space left on device"
 }
 
+@test "hosts that do not answer are counted" {
+  run_muster check --hosts nowhere,elsewhere --ssh false "${SMALL[@]}"
+  expect_status 69
+  verdict_is "FAIL: 2 of 2 hosts did not answer: nothing was started"
+}
+
+@test "GPUs of another host that were not tested are a warning" {
+  printf '#!/bin/bash\nMUSTER_FAKE_GPUS=%q exec sh -c "${@: -1}"\n' "$SOURCE/tests/vectors/devices/inventories.json:N4" >ssh
+  chmod +x ssh
+  run_muster check --hosts other:2 --ssh "$PWD/ssh" --only env.leftover --test allreduce --sizes 8
+  expect_status 0
+  verdict_is "WARN: the GPUs that are there were not tested: muster-worker has used its host backend"
+  run_muster check --hosts other:2 --gpus none --ssh "$PWD/ssh" --only env.leftover --test allreduce --sizes 8
+  verdict_is "PASS: every byte right"
+}
+
 @test "a worker that does not answer what it is asked first is not started" {
   printf '#!/bin/sh\nexec yes\n' >endless
   chmod +x endless
@@ -302,6 +318,15 @@ END
   expect_in "$output" "bisect: it fails with each of 7 settings, too"
   LIAR_STATUS=2 run_check -n 1 --worker liar --bisect
   expect_not_in "$output" "bisect"
+}
+
+@test "--bisect does not pass on the host backend what failed on GPUs" {
+  printf '#!/bin/bash\necho "${NCCL_P2P_DISABLE-first}: $*" >>words\nexec liar "$@"\n' >heard
+  chmod +x heard
+  LIAR_RESULT=$(<"$SOURCE/tests/vectors/check/h200.json") LIAR_STATUS=14 LIAR_CURE=NCCL_P2P_DISABLE=1 \
+    run_check -n 1 --worker ./heard --bisect
+  expect_status 14
+  [[ $(grep -c '^1: .*--backend nccl$' words) -eq 1 && $(grep -c backend words) -eq 1 ]]
 }
 
 @test "Ctrl-C ends it, and the reports say so" {

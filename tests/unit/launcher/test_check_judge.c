@@ -100,7 +100,7 @@ static void what_is_no_pass(void **state)
     judged("nccl", 1, &good, &firm, CHECK_NONE, 17, "one rank has no peer");
     judged("nccl", 4, &wrong, &firm, CHECK_FAIL, 10, "WRONG DATA: 2 wrong elements");
     judged("nccl", 4, &timed, &firm, CHECK_PASS, 0, "timed only, not verified");
-    judged("host", 4, &good, &firm, CHECK_WARN, 0, "the GPUs of this machine were not tested");
+    judged("host", 4, &good, &firm, CHECK_WARN, 0, "the GPUs that are there were not tested");
     judged("host", 4, &good, &wanted, CHECK_PASS, 0, "every byte right");
 }
 
@@ -150,6 +150,12 @@ static void without_one_rank(void **state)
     assert_int_equal(r.verdict, CHECK_PASS);
     assert_int_equal(r.notes.n, 1);
     assert_string_equal(r.notes.items[0], "without rank 2: 362.00 GB/s, with it: 120.00");
+    struct check_limits demanding = firm;
+    demanding.min_busbw = 330;
+    check_judge(&r, &demanding, &well);
+    assert_int_equal(r.verdict, CHECK_WARN);
+    assert_string_equal(r.verdict_text,
+                        "--min-busbw was held against nothing: no collective was tested");
     check_result_fini(&r);
 }
 

@@ -116,6 +116,21 @@ static size_t count(const char *text, const char *what)
     return n;
 }
 
+static void what_was_not_tested_has_not_passed(void **state)
+{
+    (void)state;
+    struct check_result r;
+    struct buf text;
+    load("h200.json", &h200, CHECK_STATUS_UNTESTED, &r);
+    buf_init(&text, 0);
+    check_junit(&r, &text);
+    assert_int_equal(count(buf_str(&text), " skipped=\"1\""), 1);
+    assert_int_equal(count(buf_str(&text), "<skipped message=\"nothing was tested: "), 1);
+    assert_int_equal(count(buf_str(&text), "</skipped></testcase>\n</testsuite>"), 1);
+    buf_fini(&text);
+    check_result_fini(&r);
+}
+
 static void nothing_escapes_into_the_page(void **state)
 {
     (void)state;
@@ -272,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_machine),
         cmocka_unit_test(a_slow_machine),
+        cmocka_unit_test(what_was_not_tested_has_not_passed),
         cmocka_unit_test(nothing_escapes_into_the_page),
         cmocka_unit_test(a_page_is_whole),
         cmocka_unit_test(nothing_at_all_is_shown),

@@ -103,6 +103,10 @@ static void a_log(void **state)
     expect(k, "00000000:0b:00.0", "Xid 45");
     expect(k, "00000000:0c:00.0", "Xid 12345 for its GPU (PCI 0000:0c:00)");
     expect(k, "00000000:0d:00.0", NULL);
+    for (int i = 0; i < 300; i++)
+        append("3,8,8,-;NVRM: Xid (PCI:0000:0e:00): 13, pid=4\n");
+    append("3,9,9,-;NVRM: Xid (PCI:0000:0d:00): 94, pid=5\n");
+    expect(k, "00000000:0d:00.0", "Xid 94");
     expect(k, NULL, NULL);
     expect(NULL, "00000000:07:00.0", NULL);
     kernel_log_close(k);

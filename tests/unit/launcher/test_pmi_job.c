@@ -187,12 +187,35 @@ static void many_keys(void **state)
     pmi_kvs_free(kvs);
 }
 
+static void nobody_waits_for_who_has_ended(void **state)
+{
+    (void)state;
+    begin(0);
+    assert_int_equal(pmi_job_ended(job), PMI_GO_ON);
+    assert_int_equal(ask(0, "cmd=barrier_in\n"), PMI_LOST);
+    assert_true(pmi_job_is_waiting(job, 0));
+}
+
+static void who_waits_is_lost_by_the_end_of_another(void **state)
+{
+    (void)state;
+    begin(0);
+    assert_int_equal(ask(0, "cmd=barrier_in\n"), PMI_GO_ON);
+    assert_int_equal(pmi_job_ended(job), PMI_LOST);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_life),    TEST(an_abort), TEST(what_is_refused),
-        TEST(two_nodes), TEST(layouts),  TEST(many_keys),
+        TEST(a_life),
+        TEST(an_abort),
+        TEST(what_is_refused),
+        TEST(two_nodes),
+        TEST(layouts),
+        TEST(many_keys),
+        TEST(nobody_waits_for_who_has_ended),
+        TEST(who_waits_is_lost_by_the_end_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "worker/options.h"
+#include "worker/pairs.h"
 #include "worker/size_text.h"
 #include "worker/sweep.h"
 
@@ -168,6 +169,10 @@ static void sweeps_follow_the_options(void **state)
     assert_int_equal(s[0], 4);
     assert_int_equal(s[1], 8);
     free(s);
+    n = sizes_of("-b 1K -e 2000T -f 1048576", false, 0, &s, &left); /* the next is 2^70 */
+    assert_int_equal(n, 3);
+    assert_int_equal(s[2], 1024ull << 40);
+    free(s);
 }
 
 static void nothing_to_test_is_an_error(void **state)
@@ -203,6 +208,28 @@ static void a_size_that_is_named_has_to_fit(void **state)
     free(s);
 }
 
+/* What verifies takes as long as what is timed; without a warm-up one operation is still known.
+ */
+static void a_deadline_counts_all_that_is_done(void **state)
+{
+    (void)state;
+    struct options o;
+    struct err e;
+    assert_int_equal(parse(&o, &e, ""), 0);
+    assert_int_equal(sweep_deadline_ms(&o, 0), 30000);
+    assert_int_equal(sweep_deadline_ms(&o, 100000), 20 * 100 * (2 * 21 + 2));
+    assert_int_equal(parse(&o, &e, "-n 1 -c 5000 -w 0"), 0);
+    assert_int_equal(sweep_deadline_ms(&o, 100000), 20 * 100 * (2 * 2 + 10000));
+    assert_int_equal(sweep_warmups(&o, false), 0);
+    assert_int_equal(sweep_warmups(&o, true), 1);
+    assert_int_equal(parse(&o, &e, "-w 3"), 0);
+    assert_int_equal(sweep_warmups(&o, false), 3);
+    assert_int_equal(sweep_warmups(&o, true), 3);
+    assert_int_equal(pairs_deadline_ms(&o), 120000);
+    assert_int_equal(parse(&o, &e, "-n 1"), 0);
+    assert_int_equal(pairs_deadline_ms(&o), 60000);
+}
+
 static void bandwidths_are_those_of_nccl_tests(void **state)
 {
     (void)state;
@@ -222,6 +249,7 @@ int main(void)
         cmocka_unit_test(sweeps_follow_the_options),
         cmocka_unit_test(nothing_to_test_is_an_error),
         cmocka_unit_test(a_size_that_is_named_has_to_fit),
+        cmocka_unit_test(a_deadline_counts_all_that_is_done),
         cmocka_unit_test(bandwidths_are_those_of_nccl_tests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

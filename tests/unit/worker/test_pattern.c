@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <cmocka.h>
 
+#include "worker/host_math.h"
 #include "worker/pattern.h"
 
 enum { ELEMENTS = 64 };
@@ -269,6 +270,22 @@ static void avg_of_bytes_is_refused_where_it_says_nothing(void **state)
     assert_int_equal(e.code, ERR_USAGE);
 }
 
+/* The host backend divides by numbers of ranks that the type itself does not hold. */
+static void avg_of_bytes_divides_by_many_ranks(void **state)
+{
+    (void)state;
+    uint8_t large[] = {255, 7};
+    int8_t small[] = {-100, 127};
+    host_finish(TYPE_UINT8, OP_AVG, large, 2, 256);
+    assert_int_equal(large[0], 0);
+    host_finish(TYPE_INT8, OP_AVG, small, 2, 128);
+    assert_int_equal(small[0], 0);
+    assert_int_equal(small[1], 0);
+    assert_true(pattern_can(127, TYPE_INT8, OP_AVG) && !pattern_can(128, TYPE_INT8, OP_AVG));
+    assert_true(pattern_can(255, TYPE_UINT8, OP_AVG) && !pattern_can(256, TYPE_UINT8, OP_AVG));
+    assert_true(pattern_can(4096, TYPE_F8E5M2, OP_AVG) && pattern_can(4096, TYPE_INT8, OP_SUM));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +297,7 @@ int main(void)
         cmocka_unit_test(moved_data_tells_its_source),
         cmocka_unit_test(poison_shows_every_byte_written),
         cmocka_unit_test(avg_of_bytes_is_refused_where_it_says_nothing),
+        cmocka_unit_test(avg_of_bytes_divides_by_many_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

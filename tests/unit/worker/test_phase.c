@@ -18,7 +18,8 @@ static int status_of(void (*body)(struct phases *p))
     pid_t pid = fork();
     if (pid == 0) {
         const struct env env = {.world_size = 1, .job_id = ""};
-        struct options o = {.deadline_ms = {[PHASE_bench] = 50, [PHASE_init_done] = 50}};
+        struct options o = {
+            .deadline_ms = {[PHASE_bench] = 50, [PHASE_init_done] = 50, [PHASE_warm] = 4000}};
         struct err e;
         alarm(60);
         struct phases *p = phases_new(&env, &o, NULL, &e);
@@ -75,6 +76,24 @@ static void who_is_in_time_goes_on(void **state)
     assert_int_equal(status_of(in_time), OWN_STATUS);
 }
 
+static void goes_on(struct phases *p)
+{
+    struct err e;
+    const struct point at = {PHASE_warm, -1};
+    phases_begin(p, at, "a test", 0);
+    for (int i = 0; i < 45; i++) { /* in all more than the deadline of 4 s */
+        phases_go_on(p);
+        usleep(100000);
+    }
+    phases_meet(p, at, &e);
+}
+
+static void who_goes_on_has_the_whole_time_again(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(goes_on), OWN_STATUS);
+}
+
 static void aborts(struct phases *p)
 {
     phases_set_abort(p, 60000);
@@ -114,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_deadline_ends_the_process),
         cmocka_unit_test(who_is_in_time_goes_on),
+        cmocka_unit_test(who_goes_on_has_the_whole_time_again),
         cmocka_unit_test(an_abort_comes_first_and_may_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,6 +186,20 @@ static void what_is_too_small_to_judge_is_said(void **state)
     result_fini(&r);
 }
 
+static void a_demand_that_nothing_was_held_against_is_said(void **state)
+{
+    (void)state;
+    const struct result_limits limits = {50, 0, 0.9, 0.8};
+    struct result r;
+    result_init(&r);
+    r.world_size = 2;
+    links_init(&r.links, 2);
+    result_judge(&r, &limits);
+    assert_int_equal(r.status, 0);
+    has(&r.errors, "--min-busbw was held against nothing: no collective was tested");
+    result_fini(&r);
+}
+
 static void an_absolute_demand_takes_the_place_of_the_expectation(void **state)
 {
     (void)state;
@@ -263,6 +277,7 @@ int main(void)
         cmocka_unit_test(one_rank_has_no_bus),
         cmocka_unit_test(speed_is_judged_against_what_is_expected),
         cmocka_unit_test(what_is_too_small_to_judge_is_said),
+        cmocka_unit_test(a_demand_that_nothing_was_held_against_is_said),
         cmocka_unit_test(an_absolute_demand_takes_the_place_of_the_expectation),
         cmocka_unit_test(pairs_and_isolate_are_in_the_json),
         cmocka_unit_test(the_columns_are_those_of_nccl_tests),
