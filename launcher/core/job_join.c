@@ -26,6 +26,7 @@ static void name_ranks(struct job *j, uint32_t node)
 static void start_generation(struct job *j, struct effects *fx)
 {
     j->nready = j->nreaped = j->nalive = 0;
+    j->has_orders = true;
     j->stop_signo = 0;
     job_forget_ranks(j);
     j->nranks = j->nodes.list[0].order.world_size;
@@ -178,7 +179,7 @@ void job_join_ready(struct job *j, struct member *n, enum mpi_mode mpi, uint64_t
                     struct effects *fx)
 {
     struct err e;
-    if (j->state != JOB_START || n->status != MEMBER_JOINED)
+    if (j->state != JOB_START || !j->has_orders || n->status != MEMBER_JOINED)
         return;
     n->status = MEMBER_READY;
     n->mpi = mpi;
