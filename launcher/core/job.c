@@ -142,6 +142,16 @@ const struct job_rank *job_ranks(const struct job *j, uint32_t *n)
     return j->ranks;
 }
 
+const struct job_rank *job_rank_behind(const struct job *j, uint32_t link, uint32_t local_rank,
+                                       uint32_t *rank)
+{
+    const struct member *n = members_find(&j->nodes, link);
+    if (!n || !j->ranks || local_rank >= n->order.nworkers)
+        return NULL;
+    *rank = n->order.first_rank + local_rank;
+    return &j->ranks[*rank];
+}
+
 uint32_t job_generation(const struct job *j)
 {
     return j->generation;
