@@ -449,6 +449,9 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
         return;
     case EV_NODE_LOST:
         job_leave_link(j, ev->u.node_lost.node, ev->u.node_lost.err, ev->now_ms, out);
+        if (ev->u.node_lost.place.is_known)
+            job_leave_place(j, ev->u.node_lost.place.value, ev->u.node_lost.err, ev->now_ms,
+                            out);
         return;
     case EV_NODE_FAILED:
         if (job_refuse_is_pending(j)) /* which came first, and will be the verdict */

@@ -73,6 +73,19 @@ void job_leave_link(struct job *j, uint32_t link, const struct err *err, uint64_
         job_join_came(j, now_ms, fx);
 }
 
+void job_leave_place(struct job *j, uint64_t place, const struct err *err, uint64_t now_ms,
+                     struct effects *fx)
+{
+    if (j->state != JOB_JOIN || place >= j->nodes.n
+        || j->nodes.list[place].status != MEMBER_AWAITED)
+        return;
+    const char *host = awaited_host(&j->awaited, (uint32_t)place);
+    struct err e = *err;
+    if (host)
+        err_wrap(&e, "node %u (%s)", (uint32_t)place, host);
+    job_leave_lose(j, &j->nodes.list[place], &e, now_ms, fx);
+}
+
 bool job_leave_is_silent(const struct job *j, uint64_t last_heard_ms, uint64_t now_ms)
 {
     return !j->is_deaf && now_ms - last_heard_ms > j->beat_ms * j->opt->beats_missed;
