@@ -22,6 +22,11 @@ void awaited_set(struct awaited *a, uint32_t n, uint32_t node, const char *host,
     a->list[node] = (struct awaited_node){mem_strdup(host), mem_strdup(state)};
 }
 
+const char *awaited_host(const struct awaited *a, uint32_t node)
+{
+    return node < a->n ? a->list[node].host : NULL;
+}
+
 static bool is_awaited(const struct awaited *a, const struct members *m, uint32_t node)
 {
     return node < m->n && m->list[node].status == MEMBER_AWAITED && a->list[node].host;

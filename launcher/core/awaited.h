@@ -24,6 +24,9 @@ struct awaited {
 void awaited_set(struct awaited *a, uint32_t n, uint32_t node, const char *host,
                  const char *state);
 
+/* The name of one of them; NULL if it is not known. */
+const char *awaited_host(const struct awaited *a, uint32_t node);
+
 /* Appends ": n17 (ssh refused, trying again), n20-n23 (not logged in yet)": those that have not
  * joined, as many as fit into a line; nothing if no name is known. */
 void awaited_format(const struct awaited *a, const struct members *m, struct buf *out);

@@ -29,19 +29,44 @@ void env_list_fini(struct env_list *list)
     for (size_t i = 0; i < list->n; i++)
         free(list->items[i]);
     free(list->items);
+    free(list->index);
     *list = (struct env_list){0};
+}
+
+/* Where the variable of an entry stands in the index, or the free place where it would. */
+static uint32_t *find_place(const struct env_list *list, const char *entry)
+{
+    size_t n = strcspn(entry, "=") + 1, mask = list->nindex - 1;
+    uint32_t h = 2166136261U; /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)entry[i]) * 16777619U;
+    size_t at = h & mask;
+    while (list->index[at] && strncmp(list->items[list->index[at] - 1], entry, n) != 0)
+        at = (at + 1) & mask;
+    return &list->index[at];
+}
+
+static void grow_index(struct env_list *list)
+{
+    free(list->index);
+    list->nindex = list->nindex ? 2 * list->nindex : 128;
+    list->index = mem_alloc(list->nindex, sizeof *list->index);
+    for (size_t i = 0; i < list->n; i++)
+        *find_place(list, list->items[i]) = (uint32_t)i + 1;
 }
 
 void env_list_set(struct env_list *list, struct str name, struct str value)
 {
     char *entry = mem_printf("%.*s=%.*s", STR_ARG(name), STR_ARG(value));
-    for (size_t i = 0; i < list->n; i++) {
-        if (strncmp(list->items[i], entry, name.n + 1) == 0) {
-            free(list->items[i]);
-            list->items[i] = entry;
-            return;
-        }
+    if (2 * (list->n + 1) > list->nindex)
+        grow_index(list);
+    uint32_t *place = find_place(list, entry);
+    if (*place) {
+        free(list->items[*place - 1]);
+        list->items[*place - 1] = entry;
+        return;
     }
+    *place = (uint32_t)list->n + 1;
     array_grow(list->items, list->n, list->cap);
     list->items[list->n++] = entry;
     array_grow(list->items, list->n, list->cap);

@@ -15,12 +15,15 @@
 struct env_list {
     char **items;
     size_t n, cap;
+    uint32_t *index; /* by hash of the name: place in items + 1; 0 = free */
+    size_t nindex;   /* a power of two, or 0 */
 };
 
 /* Frees the entries; the list is empty then. Zero-initialised memory is an empty list. */
 void env_list_fini(struct env_list *list);
 
-/* Sets a variable: a later value takes the place of an earlier one. */
+/* Sets a variable: a later value takes the place of an earlier one. Takes the same time however
+ * many there are. */
 void env_list_set(struct env_list *list, struct str name, struct str value);
 
 /* What of environment travels, then the lines of a file (NAME=VALUE, empty ones and #comments;

@@ -276,7 +276,8 @@ struct event {
             uint32_t generation;
         } store_ready;
         struct {
-            uint32_t node; /* the number of its link */
+            uint32_t node;          /* the number of its link */
+            struct maybe_u64 place; /* in the list of hosts, if it was told that it is that */
             const struct err *err;
         } node_lost;
         struct {

@@ -74,6 +74,7 @@ static const struct event_field event_fields[] = {
     EVENT_FIELD(SIGNAL, "at_once", FLAG, signal.is_at_once),
     EVENT_FIELD(STORE_READY, "generation", U32, store_ready.generation),
     EVENT_FIELD(NODE_LOST, "node", U32, node_lost.node),
+    EVENT_FIELD(NODE_LOST, "place", COUNT, node_lost.place),
     EVENT_FIELD(NODE_LOST, "err", ERR, node_lost.err),
     EVENT_FIELD(NODE_FAILED, "node", U32, node_failed.node),
     EVENT_FIELD(NODE_FAILED, "err", ERR, node_failed.err),

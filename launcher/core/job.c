@@ -142,6 +142,16 @@ const struct job_rank *job_ranks(const struct job *j, uint32_t *n)
     return j->ranks;
 }
 
+const struct job_rank *job_rank_behind(const struct job *j, uint32_t link, uint32_t local_rank,
+                                       uint32_t *rank)
+{
+    const struct member *n = members_find(&j->nodes, link);
+    if (!n || !j->ranks || local_rank >= n->order.nworkers)
+        return NULL;
+    *rank = n->order.first_rank + local_rank;
+    return &j->ranks[*rank];
+}
+
 uint32_t job_generation(const struct job *j)
 {
     return j->generation;
@@ -439,6 +449,9 @@ void job_step(struct job *j, const struct event *ev, struct effects *out)
         return;
     case EV_NODE_LOST:
         job_leave_link(j, ev->u.node_lost.node, ev->u.node_lost.err, ev->now_ms, out);
+        if (ev->u.node_lost.place.is_known)
+            job_leave_place(j, ev->u.node_lost.place.value, ev->u.node_lost.err, ev->now_ms,
+                            out);
         return;
     case EV_NODE_FAILED:
         if (job_refuse_is_pending(j)) /* which came first, and will be the verdict */

@@ -53,6 +53,11 @@ const struct seen *job_seen(const struct job *j);
 /* Of the last generation, for reports: ranks[0..n), owned by the job, valid until its next
  * step; and its number, from 0. */
 const struct job_rank *job_ranks(const struct job *j, uint32_t *n);
+
+/* The same of one worker of the node behind a link; *rank: its number. NULL if that node has no
+ * such worker, *rank is left then. */
+const struct job_rank *job_rank_behind(const struct job *j, uint32_t link, uint32_t local_rank,
+                                       uint32_t *rank);
 uint32_t job_generation(const struct job *j);
 
 /* Whether a node that has joined is to be reached under this numeric address, as it says. */

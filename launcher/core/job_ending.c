@@ -60,9 +60,9 @@ void job_ending_send_stop(struct job *j, struct effects *fx, int signo, uint64_t
 
 void job_ending_stop(struct job *j, int signo, uint64_t now_ms, struct effects *fx)
 {
+    bool is_before = j->state == JOB_JOIN || !j->has_orders; /* nobody runs anything */
     j->stop_signo =
         j->state == JOB_LOOK && !j->nalive ? 0 : signo; /* nobody is left to get it */
-    bool is_before = j->state == JOB_JOIN;              /* nobody runs anything */
     job_move(j, JOB_STOP);
     j->stop_at_ms = now_ms;
     note_add(fx, NOTE_STOPPING)->number = signo;
@@ -181,6 +181,7 @@ static void change_nodes(struct job *j, uint64_t now_ms, struct effects *fx)
 void job_ending_restart(struct job *j, uint64_t now_ms, struct effects *fx)
 {
     j->generation++;
+    j->has_orders = false;
     if (has_lost(j) || (j->spares.n && j->nodes.n < j->nodes.capacity))
         change_nodes(j, now_ms, fx);
     else

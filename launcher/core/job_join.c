@@ -26,6 +26,7 @@ static void name_ranks(struct job *j, uint32_t node)
 static void start_generation(struct job *j, struct effects *fx)
 {
     j->nready = j->nreaped = j->nalive = 0;
+    j->has_orders = true;
     j->stop_signo = 0;
     job_forget_ranks(j);
     j->nranks = j->nodes.list[0].order.world_size;
@@ -86,7 +87,7 @@ static void plan(struct job *j, uint64_t now_ms, struct effects *fx)
 void job_join_store_ready(struct job *j, uint32_t generation, uint64_t now_ms,
                           struct effects *fx)
 {
-    if (j->state == JOB_START && generation == j->generation
+    if (j->state == JOB_START && !j->has_orders && generation == j->generation
         && (!j->must_plan || give_orders(j, now_ms, fx) == 0))
         start_generation(j, fx);
 }
@@ -115,8 +116,12 @@ void job_join_hello(struct job *j, uint32_t link, const struct frame *frame, uin
         job_join_send_away(j, link, &e, fx);
         note_add(fx, NOTE_NODE_REFUSED)->text = j->sent_away.text;
     }
-    if (rc < 0 || !is_open)
-        return;
+    if (rc == 0 && is_open)
+        job_join_came(j, now_ms, fx);
+}
+
+void job_join_came(struct job *j, uint64_t now_ms, struct effects *fx)
+{
     if (job_refuse_is_pending(j)) {
         job_refuse_check(j, now_ms, fx);
     } else if (members_complete(&j->nodes)) {
@@ -178,7 +183,7 @@ void job_join_ready(struct job *j, struct member *n, enum mpi_mode mpi, uint64_t
                     struct effects *fx)
 {
     struct err e;
-    if (j->state != JOB_START || n->status != MEMBER_JOINED)
+    if (j->state != JOB_START || !j->has_orders || n->status != MEMBER_JOINED)
         return;
     n->status = MEMBER_READY;
     n->mpi = mpi;

@@ -15,6 +15,10 @@
 void job_join_hello(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
                     struct effects *fx);
 
+/* In JOIN, somebody has: with the last one all get their orders; with enough of them the last
+ * call begins. */
+void job_join_came(struct job *j, uint64_t now_ms, struct effects *fx);
+
 /* Who may not join, or has refused before its hello, hears why, and that is all it gets. */
 void job_join_send_away(struct job *j, uint32_t link, const struct err *e, struct effects *fx);
 

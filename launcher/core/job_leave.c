@@ -1,6 +1,7 @@
 #include "launcher/core/job_leave.h"
 
 #include "launcher/core/job_ending.h"
+#include "launcher/core/job_join.h"
 #include "launcher/core/job_mpi.h"
 #include "launcher/core/job_sample.h"
 #include "launcher/core/job_spare.h"
@@ -68,6 +69,21 @@ void job_leave_link(struct job *j, uint32_t link, const struct err *err, uint64_
     note_add(fx, NOTE_NODE_LEFT)->text = err->text;
     effects_add(fx, FX_DROP_NODE)->u.drop_node.node = link;
     members_leave(&j->nodes, n);
+    if (job_spare_take(j, now_ms))
+        job_join_came(j, now_ms, fx);
+}
+
+void job_leave_place(struct job *j, uint64_t place, const struct err *err, uint64_t now_ms,
+                     struct effects *fx)
+{
+    if (j->state != JOB_JOIN || place >= j->nodes.n
+        || j->nodes.list[place].status != MEMBER_AWAITED)
+        return;
+    const char *host = awaited_host(&j->awaited, (uint32_t)place);
+    struct err e = *err;
+    if (host)
+        err_wrap(&e, "node %u (%s)", (uint32_t)place, host);
+    job_leave_lose(j, &j->nodes.list[place], &e, now_ms, fx);
 }
 
 bool job_leave_is_silent(const struct job *j, uint64_t last_heard_ms, uint64_t now_ms)

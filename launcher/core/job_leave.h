@@ -20,6 +20,11 @@ void job_leave_lose(struct job *j, struct member *n, const struct err *err, uint
 void job_leave_link(struct job *j, uint32_t link, const struct err *err, uint64_t now_ms,
                     struct effects *fx);
 
+/* The node that has this place in the list of hosts, and has just lost its link, will not come
+ * unless it has joined: it went between its link and its hello. */
+void job_leave_place(struct job *j, uint64_t place, const struct err *err, uint64_t now_ms,
+                     struct effects *fx);
+
 /* A beat is due: says to every node that the head is alive, and loses those that were silent
  * for opt->beats_missed beats. */
 void job_leave_check_beats(struct job *j, uint64_t now_ms, struct effects *fx);

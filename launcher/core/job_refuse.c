@@ -4,6 +4,7 @@
 
 #include "launcher/core/job_ending.h"
 #include "launcher/core/job_join.h"
+#include "launcher/core/job_spare.h"
 #include "launcher/core/note.h"
 
 bool job_refuse_is_pending(const struct job *j)
@@ -20,14 +21,28 @@ static bool is_known(const struct job *j, uint32_t node, const char *host)
     return false;
 }
 
+/* A job does not begin without the node. One that has begun waits for another in its place. */
+static bool is_needed(const struct job *j)
+{
+    return j->state == JOB_JOIN && !j->generation;
+}
+
 void job_refuse_take(struct job *j, uint32_t link, const struct frame *frame, uint64_t now_ms,
                      struct effects *fx)
 {
     const struct member *n = members_find(&j->nodes, link);
     const struct err *why = frame->u.refused.err;
     const char *host = n ? n->host : frame->u.refused.host;
-    if (!n) /* a member stays until the job ends */
+    if (!n) { /* a member stays until the job ends */
         job_join_send_away(j, link, why, fx);
+        job_spare_forget(j, link);
+    }
+    if (!n && !is_needed(j)) {
+        buf_reset(&j->line);
+        buf_addf(&j->line, "%s: %s", host ? host : "a node", why->text);
+        note_add(fx, NOTE_NODE_REFUSED)->text = buf_str(&j->line);
+        return;
+    }
     if (j->nodes.n == 1 || !host || (j->state != JOB_JOIN && j->state != JOB_START)) {
         struct err e = *why;
         if (host && (j->nodes.n > 1 || options_has_hosts(j->opt)))

@@ -10,6 +10,10 @@ int job_spare_park(struct job *j, uint32_t link, const struct frame *hello, uint
 {
     if (members_check(&j->nodes, hello, e) < 0)
         return -1;
+    if (!hello->u.hello.slots)
+        return err_set(e, ERR_USAGE,
+                       "%s has no GPU to count workers by; say how many with -n N",
+                       hello->u.hello.host);
     if (options_has_hosts(j->opt) || j->is_user_end)
         return err_set(e, ERR_UNAVAILABLE, "%s came too late: the job %s", hello->u.hello.host,
                        j->is_user_end ? "is ending" : "has begun");
@@ -18,8 +22,9 @@ int job_spare_park(struct job *j, uint32_t link, const struct frame *hello, uint
     return 0;
 }
 
-void job_spare_take(struct job *j, uint64_t now_ms)
+bool job_spare_take(struct job *j, uint64_t now_ms)
 {
+    uint32_t before = j->nodes.njoined;
     for (size_t i = 0; i < j->spares.n && !members_complete(&j->nodes);) {
         struct spare *spare = &j->spares.list[i];
         struct err e;
@@ -28,6 +33,7 @@ void job_spare_take(struct job *j, uint64_t now_ms)
         else
             i++; /* the place that it asks for is not free */
     }
+    return j->nodes.njoined > before;
 }
 
 static bool is_end_signal(const struct job *j, int signo)
@@ -50,13 +56,18 @@ void job_spare_frame(struct job *j, struct spare *spare, const struct frame *fra
     spares_remove(&j->spares, spare);
 }
 
-void job_spare_lost(struct job *j, uint32_t link, struct effects *fx)
+bool job_spare_forget(struct job *j, uint32_t link)
 {
     struct spare *spare = spares_find(&j->spares, link);
-    if (!spare)
-        return;
-    effects_add(fx, FX_DROP_NODE)->u.drop_node.node = link;
-    spares_remove(&j->spares, spare);
+    if (spare)
+        spares_remove(&j->spares, spare);
+    return spare != NULL;
+}
+
+void job_spare_lost(struct job *j, uint32_t link, struct effects *fx)
+{
+    if (job_spare_forget(j, link))
+        effects_add(fx, FX_DROP_NODE)->u.drop_node.node = link;
 }
 
 void job_spare_check_beats(struct job *j, uint64_t now_ms, struct effects *fx)

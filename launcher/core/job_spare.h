@@ -11,13 +11,16 @@
 int job_spare_park(struct job *j, uint32_t link, const struct frame *hello, uint64_t now_ms,
                    struct effects *fx, struct err *e);
 
-/* Spares take the places that are free. */
-void job_spare_take(struct job *j, uint64_t now_ms);
+/* Spares take the places that are free. Returns whether one did. */
+bool job_spare_take(struct job *j, uint64_t now_ms);
 
 /* A frame of a spare: it can only be there, or leave; what its user wants concerns nobody else.
  */
 void job_spare_frame(struct job *j, struct spare *spare, const struct frame *frame,
                      uint64_t now_ms, struct effects *fx);
+
+/* It is no spare any more. Returns whether it was one. */
+bool job_spare_forget(struct job *j, uint32_t link);
 
 /* Its link is lost. */
 void job_spare_lost(struct job *j, uint32_t link, struct effects *fx);

@@ -55,6 +55,7 @@ struct job {
     uint64_t beat_ms, next_beat_check_ms, time_limit_at_ms, state_deadline_ms, join_limit_ms;
     uint64_t last_call_ms; /* when those that have joined are enough; UINT64_MAX = not yet */
     bool must_plan;        /* before the next generation: its nodes are not those of the last */
+    bool has_orders;       /* the nodes do; before, they do not know this generation */
     uint64_t generation_at_ms, stop_at_ms, gone_after_ms;
     int stop_signo;   /* what the workers were sent */
     int ninterrupts;  /* SIGINT so far */

@@ -113,6 +113,7 @@ int members_join(struct members *m, uint32_t link, const struct frame *hello, ui
                                  .link = link,
                                  .slots = hello->u.hello.slots,
                                  .asked_rank = hello->u.hello.node_rank,
+                                 .wished_rank = hello->u.hello.node_rank,
                                  .pid = hello->u.hello.pid,
                                  .host = mem_strdup(hello->u.hello.host),
                                  .via = mem_strdup(hello->u.hello.via),
@@ -147,19 +148,49 @@ void members_close(struct members *m)
     m->n = n;
 }
 
+/* Takes a member out of old, which then has none there. */
+static void settle_at(struct members *m, uint32_t place, struct member *old)
+{
+    m->list[place] = *old;
+    m->list[place].asked_rank = place;
+    set_link(m, old->link, place + 1);
+    *old = (struct member){.link = LINK_NONE};
+}
+
+/* First those that asked for their place, then those whose place is left, then the rest. */
+static void settle_again(struct members *m)
+{
+    struct member *old = mem_dup(m->list, m->n * sizeof *old);
+    for (uint32_t i = 0; i < m->n; i++)
+        m->list[i] = (struct member){.link = LINK_NONE};
+    for (uint32_t i = 0; i < m->n; i++)
+        if (old[i].status != MEMBER_AWAITED && old[i].wished_rank != NODE_RANK_ANY)
+            settle_at(m, old[i].wished_rank, &old[i]);
+    for (uint32_t i = 0; i < m->n; i++)
+        if (old[i].status != MEMBER_AWAITED && m->list[i].status == MEMBER_AWAITED)
+            settle_at(m, i, &old[i]);
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < m->n; i++) {
+        if (old[i].status == MEMBER_AWAITED)
+            continue;
+        while (m->list[next].status != MEMBER_AWAITED)
+            next++;
+        settle_at(m, next, &old[i]);
+    }
+    free(old);
+}
+
 uint32_t members_reopen(struct members *m)
 {
     uint32_t nlost = 0;
     for (uint32_t i = 0; i < m->n; i++) {
-        struct member *member = &m->list[i];
-        if (member->status == MEMBER_LOST) {
-            members_leave(m, member);
-            nlost++;
-        } else {
-            member->asked_rank = i; /* a place that it had it keeps */
-        }
+        if (m->list[i].status != MEMBER_LOST)
+            continue;
+        members_leave(m, &m->list[i]);
+        nlost++;
     }
     m->n = m->capacity;
+    settle_again(m);
     return nlost;
 }
 

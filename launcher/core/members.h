@@ -22,7 +22,9 @@ struct member {
     enum member_status status;
     uint32_t link;     /* LINK_NONE = never joined */
     enum mpi_mode mpi; /* what it said with READY */
-    uint32_t slots, asked_rank, pid;
+    uint32_t slots, pid;
+    uint32_t asked_rank;      /* its place for now; NODE_RANK_ANY = whichever is left */
+    uint32_t wished_rank;     /* as in its hello */
     char *host, *via, *reach; /* as in its hello; NULL before it joined */
     uint64_t last_heard_ms;
     bool is_silent; /* none of its workers has written anything for the limit */
@@ -59,8 +61,9 @@ void members_leave(struct members *m, struct member *member);
 /* No more are awaited: those that have joined are all, in the same order. */
 void members_close(struct members *m);
 
-/* After a generation: the places of those that were lost are free again, the others keep
- * theirs. Returns how many were lost. */
+/* After a generation: the places of those that were lost are free again. Who asked for a place
+ * has that one, also if it had moved up when there were fewer; the others keep theirs as far as
+ * they can. Returns how many were lost. */
 uint32_t members_reopen(struct members *m);
 
 /* Whether nobody is awaited any more. */

@@ -29,7 +29,7 @@ struct child {
     uint32_t local_rank;
     pid_t pid;
     int pidfd;
-    bool is_running, is_paused;
+    bool is_running, is_paused, has_told; /* told: of its exit, with its tail */
     struct watch exit;
     struct pipe_end pipes[OUTPUT_FD_COUNT];
     char *tail;
@@ -39,8 +39,11 @@ struct child {
 
 /* ---- pipes ---- */
 
+/* Whoever was told of the exit may still read that tail. */
 static void keep_tail(struct child *c)
 {
+    if (c->has_told)
+        return;
     free(c->tail);
     c->tail = mem_strdup(output_stream_tail(c->pipes[OUTPUT_ERR].stream));
 }
@@ -156,6 +159,7 @@ static void on_exited(void *ctx)
     read_rest(c);
     if (c->pipes[OUTPUT_ERR].fd >= 0)
         keep_tail(c);
+    c->has_told = true;
     c->host->on_exit(c->host->ctx, c->local_rank, &end, c->tail);
     if (had_streams && have_streams_ended(c))
         c->host->on_streams_ended(c->host->ctx, c->local_rank);

@@ -301,6 +301,7 @@ static void on_frame(void *ctx, struct link *link, struct str bytes)
     } else {
         log_error("link", "the head sent what it should not: %s",
                   m ? "a message of another kind" : e.text);
+        end_with(d, err_exit_status(ERR_UNAVAILABLE)); /* all has been said */
         link_close(link);
     }
 }

@@ -155,6 +155,15 @@ static int open_shared(struct driver_head *d, struct err *e)
     return d->port ? head_metrics_open(d, e) : -1;
 }
 
+/* Once we have the port: the file may be that of the head that has it. */
+static int open_events(struct driver_head *d, struct err *e)
+{
+    if (!d->opt->events || d->opt->is_plan)
+        return 0;
+    d->events = events_open(&d->loop, d->opt->events, d->opt, e);
+    return d->events ? 0 : -1;
+}
+
 static void start_local(struct driver_head *d, const struct facts *facts,
                         const struct rlimit *nofile)
 {
@@ -187,14 +196,12 @@ int driver_head_run(struct job *job, const struct options *opt, const struct fac
         return err_set(e, ERR_SYSTEM, "cannot make an event loop: %s", uv_strerror(rc));
     }
     struct rlimit nofile = descriptors_raise_limit();
-    if ((opt->events && !opt->is_plan
-         && !(d->events = events_open(&d->loop, opt->events, opt, e)))
-        || open_shared(d, e) < 0) {
+    if (open_shared(d, e) < 0 || open_events(d, e) < 0) {
+        head_metrics_close(d->metrics);
         if (d->port)
             port_close(d->port, NULL, NULL);
         if (d->links)
             head_links_close(d->links);
-        events_close(d->events);
         uv_run(&d->loop, UV_RUN_DEFAULT);
         uv_loop_close(&d->loop);
         admission_end(d->admission);

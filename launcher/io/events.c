@@ -100,25 +100,21 @@ static void begin(struct events *ev, const struct event *boot)
                    (json_int_t)ev->opt->max_restarts, "master_port", (int)boot->u.boot.port));
 }
 
-static json_t *rank_json(const struct job *job, uint32_t node, uint32_t local_rank,
+static json_t *rank_json(const struct job *job, uint32_t link, uint32_t local_rank,
                          bool is_exit)
 {
-    uint32_t n;
-    const struct job_rank *ranks = job_ranks(job, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct job_rank *r = &ranks[i];
-        if (r->local_rank != local_rank || r->node != node)
-            continue;
-        json_t *o = json_pack("{s:I, s:I, s:o, s:o}", "rank", (json_int_t)i, "local_rank",
-                              (json_int_t)local_rank, "host", json_text(r->host), "pid",
-                              r->pid ? json_integer(r->pid) : json_null());
-        if (is_exit) {
-            json_object_set_new(o, "end", report_json_end(&r->end));
-            json_object_set_new(o, "was_stopped", json_boolean(r->was_stopped));
-        }
-        return o;
+    uint32_t rank;
+    const struct job_rank *r = job_rank_behind(job, link, local_rank, &rank);
+    if (!r)
+        return NULL;
+    json_t *o = json_pack("{s:I, s:I, s:o, s:o}", "rank", (json_int_t)rank, "local_rank",
+                          (json_int_t)local_rank, "host", json_text(r->host), "pid",
+                          r->pid ? json_integer(r->pid) : json_null());
+    if (is_exit) {
+        json_object_set_new(o, "end", report_json_end(&r->end));
+        json_object_set_new(o, "was_stopped", json_boolean(r->was_stopped));
     }
-    return NULL;
+    return o;
 }
 
 static json_t *count(struct maybe_u64 n)
@@ -126,10 +122,10 @@ static json_t *count(struct maybe_u64 n)
     return n.is_known ? json_integer((json_int_t)n.value) : json_null();
 }
 
-static json_t *stack_json(const struct job *job, uint32_t node, const struct frame *frame)
+static json_t *stack_json(const struct job *job, uint32_t link, const struct frame *frame)
 {
     const struct rank_facts *facts = &frame->u.stack.facts;
-    json_t *o = rank_json(job, node, frame->u.stack.local_rank, false);
+    json_t *o = rank_json(job, link, frame->u.stack.local_rank, false);
     if (!o)
         return NULL;
     json_object_set_new(o, "where", json_text(facts->where));
@@ -138,7 +134,7 @@ static json_t *stack_json(const struct job *job, uint32_t node, const struct fra
     return o;
 }
 
-static void on_frame(struct events *ev, const struct job *job, uint32_t node,
+static void on_frame(struct events *ev, const struct job *job, uint32_t link,
                      const struct frame *frame)
 {
     json_t *o = NULL;
@@ -146,11 +142,11 @@ static void on_frame(struct events *ev, const struct job *job, uint32_t node,
     if (frame->generation != job_generation(job))
         return;
     if (is_exit)
-        o = rank_json(job, node, frame->u.exited.local_rank, true);
+        o = rank_json(job, link, frame->u.exited.local_rank, true);
     else if (frame->type == FRAME_STARTED)
-        o = rank_json(job, node, frame->u.started.local_rank, false);
+        o = rank_json(job, link, frame->u.started.local_rank, false);
     else if (frame->type == FRAME_STACK)
-        o = stack_json(job, node, frame);
+        o = stack_json(job, link, frame);
     if (o)
         emit(ev,
              is_exit                      ? "exited"
@@ -197,6 +193,8 @@ void events_step(struct events *ev, const struct job *job, const struct event *s
             on_send(ev, job, &fx->u.send.frame);
             has_sent = true;
         }
+        if (fx->type == FX_STORE_RESET)
+            ev->is_stopping = false;
         if (fx->type != FX_DONE)
             continue;
         if (!ev->is_stopping)

@@ -17,7 +17,8 @@ struct head_link {
     struct head_links *owner;
     struct link *link;
     uint32_t number; /* 0 until it has proved itself */
-    bool is_dropped;
+    bool is_dropped, has_fault;
+    struct err fault;  /* why we have closed it */
     struct peer_ip ip; /* the peer's */
     int64_t user;
 };
@@ -122,22 +123,32 @@ static int take(struct head_link *l, const struct wire_message *m)
     return -1;
 }
 
+static void refuse(struct head_link *l, const struct err *why)
+{
+    struct buf host;
+    buf_init(&host, 0);
+    peer_ip_format(&l->ip, &host);
+    l->fault = *why;
+    err_wrap(&l->fault, "%s", buf_str(&host));
+    l->has_fault = true;
+    log_warn("link", "%s", l->fault.text);
+    buf_fini(&host);
+    link_close(l->link);
+}
+
 static void on_frame(void *ctx, struct link *link, struct str bytes)
 {
     struct head_link *l = ctx;
     struct err e;
+    (void)link;
     if (l->is_dropped)
         return;
     const struct wire_message *m = inbox_add(&l->owner->inbox, bytes, &e);
     if (m && take(l, m) == 0)
         return;
-    struct buf host;
-    buf_init(&host, 0);
-    peer_ip_format(&l->ip, &host);
-    log_warn("link", "%s: %s", buf_str(&host),
-             m ? "a message that a node does not send" : e.text);
-    buf_fini(&host);
-    link_close(link);
+    if (m)
+        err_set(&e, ERR_PROTOCOL, "a message that a node does not send");
+    refuse(l, &e);
 }
 
 static const struct err *keep_loss(struct head_links *hl, const struct err *why)
@@ -159,7 +170,8 @@ static void on_closed(void *ctx, struct link *link, const struct err *why)
     if (l->number)
         hl->by_number[l->number] = NULL;
     if (l->number && !l->is_dropped)
-        hl->events.on_lost(hl->events.ctx, l->number, keep_loss(hl, why));
+        hl->events.on_lost(hl->events.ctx, l->number,
+                           keep_loss(hl, l->has_fault ? &l->fault : why));
     else if (!l->number && why)
         hl->events.on_unproven(hl->events.ctx, &l->ip, link_is_named(link), why);
     free(l);

@@ -37,8 +37,7 @@ static void on_remote_state(void *ctx, uint32_t node, const char *host, const ch
 static int setup_node(void *ctx, uint32_t link, const struct wire_who *who, struct buf *out)
 {
     struct driver_head *d = ctx;
-    (void)link;
-    return d->remotes ? head_remotes_setup(d->remotes, who, out) : -1;
+    return d->remotes ? head_remotes_setup(d->remotes, link, who, out) : -1;
 }
 
 static void pause_links(struct driver_head *d, bool is_paused)
@@ -98,8 +97,11 @@ static void on_link_frame(void *ctx, uint32_t link, const struct frame *frame)
 
 static void on_link_lost(void *ctx, uint32_t link, const struct err *err)
 {
+    const struct driver_head *d = ctx;
     struct event ev = {.type = EV_NODE_LOST};
     ev.u.node_lost.node = link;
+    if (d->remotes)
+        ev.u.node_lost.place = head_remotes_place(d->remotes, link);
     ev.u.node_lost.err = err;
     driver_head_post(ctx, &ev);
 }

@@ -21,7 +21,8 @@ struct head_remotes {
     struct start_faults faults;
     struct words { /* how far it is, of a host that another one starts */
         char text[128];
-    } * words; /* by place among those that ssh reaches */
+    } * words;       /* by place among those that ssh reaches */
+    uint32_t *links; /* by node: its link; 0 = none yet */
     uint32_t nlinked;
     bool has_failed; /* and the job knows */
     struct err err;  /* which it was told */
@@ -211,6 +212,7 @@ struct head_remotes *head_remotes_new(struct uv_loop_s *loop, struct spread *spr
     hr->events = *events;
     hr->remotes = remotes_new(loop, limits, spread_nodes(spread), &own);
     hr->tree = start_tree_new(hr->agents->nfar, hr->agents->radix);
+    hr->links = mem_alloc(spread_nodes(spread), sizeof *hr->links);
     hr->words = mem_alloc(hr->agents->nfar, sizeof *hr->words);
     return hr;
 }
@@ -226,7 +228,8 @@ void head_remotes_start(struct head_remotes *hr, uint16_t port)
     hr->events.on_failed(hr->events.ctx, 0, &hr->err);
 }
 
-int head_remotes_setup(struct head_remotes *hr, const struct wire_who *who, struct buf *out)
+int head_remotes_setup(struct head_remotes *hr, uint32_t link, const struct wire_who *who,
+                       struct buf *out)
 {
     struct err e;
     uint32_t node;
@@ -241,11 +244,21 @@ int head_remotes_setup(struct head_remotes *hr, const struct wire_who *who, stru
         log_error("link", "%s: %s", who->host, e.text);
         return -1;
     }
+    hr->links[node] = link;
     remotes_linked(hr->remotes, node);
+    tell_state(hr, node, "linked, not ready yet");
     start_tree_linked(hr->tree, agents_find_far(hr->agents, node), now_ms());
     if (++hr->nlinked == spread_nodes(hr->spread))
         spread_started(hr->spread);
     return 0;
+}
+
+struct maybe_u64 head_remotes_place(const struct head_remotes *hr, uint32_t link)
+{
+    for (uint32_t node = 0; node < spread_nodes(hr->spread); node++)
+        if (hr->links[node] == link)
+            return (struct maybe_u64){true, node};
+    return (struct maybe_u64){false, 0};
 }
 
 uint64_t head_remotes_deadline(const struct head_remotes *hr)
@@ -275,5 +288,6 @@ void head_remotes_free(struct head_remotes *hr)
     start_faults_fini(&hr->faults);
     start_tree_free(hr->tree);
     free(hr->words);
+    free(hr->links);
     free(hr);
 }

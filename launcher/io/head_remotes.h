@@ -28,10 +28,14 @@ struct head_remotes *head_remotes_new(struct uv_loop_s *loop, struct spread *spr
  * is as one that fails. */
 void head_remotes_start(struct head_remotes *hr, uint16_t port);
 
-/* A node says who it is: appends its SETUP message to out and returns 0; 1 = it has been
- * started twice and the other one is here: a farewell; -1: it is none of them (all has been
- * said). */
-int head_remotes_setup(struct head_remotes *hr, const struct wire_who *who, struct buf *out);
+/* The node behind a link says who it is: appends its SETUP message to out and returns 0; 1 = it
+ * has been started twice and the other one is here: a farewell; -1: it is none of them (all has
+ * been said). */
+int head_remotes_setup(struct head_remotes *hr, uint32_t link, const struct wire_who *who,
+                       struct buf *out);
+
+/* Which of the hosts the node behind a link was told to be, if it was. */
+struct maybe_u64 head_remotes_place(const struct head_remotes *hr, uint32_t link);
 
 /* When head_remotes_tick is due; UINT64_MAX = never. */
 uint64_t head_remotes_deadline(const struct head_remotes *hr);

@@ -74,6 +74,14 @@ const char *launch_program(const struct launch *l)
 
 /* ---- input and output ---- */
 
+/* What comes from the head goes to other nodes too. */
+static void open_fan(struct launch *l, struct watch_set *watches)
+{
+    l->fan = stdin_fan_new(watches, l->input);
+    if (l->input != STDIN_FILENO)
+        stdin_fan_never_stall(l->fan);
+}
+
 /* Who gets more than a pipe or an empty file as its input. */
 static int prepare_input(struct launch *l, const struct node_plan *plan,
                          struct watch_set *watches, struct err *e)
@@ -86,7 +94,7 @@ static int prepare_input(struct launch *l, const struct node_plan *plan,
     if (l->terminal)
         sigaddset(&l->spawn.changed, SIGTTOU);
     else if (streams_is_input_shared(l->opt) && !l->fan)
-        l->fan = stdin_fan_new(watches, l->input);
+        open_fan(l, watches);
     if (l->fan)
         stdin_fan_begin(l->fan, plan->order.nworkers);
     return 0;
@@ -358,8 +366,10 @@ void launch_ended(struct launch *l, uint32_t local_rank, const struct child *chi
 
 void launch_reaped(struct launch *l)
 {
-    if (l->fan)
-        stdin_fan_begin(l->fan, 0);
+    if (!l->fan)
+        return;
+    stdin_fan_begin(l->fan, 0);
+    stdin_fan_start(l->fan);
 }
 
 void launch_continue(struct launch *l, const struct child *child)

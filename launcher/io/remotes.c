@@ -20,39 +20,54 @@ enum {
 
 /* ---- whose turn it is ---- */
 
-void remotes_more(struct remotes *r)
+static bool is_full(const struct remotes *r)
 {
-    while (!r->is_closing && r->next < r->n && r->nlogins < REMOTES_WINDOW)
-        start_one(r->list[r->next++]);
+    return r->is_closing || r->nlogins >= REMOTES_WINDOW;
 }
 
-static void start_again(struct remotes *r)
+/* Whose pause is over, else who has not had its turn; NULL = nobody. */
+static struct start *find_next(struct remotes *r)
 {
     uint64_t now = now_ms();
-    for (uint32_t i = 0; i < r->n && !r->is_closing; i++) {
+    for (uint32_t i = 0; i < r->n && r->npaused; i++) {
         struct start *m = r->list[i];
         if (m->state == START_PAUSE && m->due_ms <= now && remote_is_over(m->remote))
-            start_one(m);
+            return m;
     }
+    return r->next < r->n ? r->list[r->next++] : NULL;
+}
+
+/* One that fails at once makes its owner ask for more: that is a turn of this loop. */
+void remotes_more(struct remotes *r)
+{
+    struct start *m;
+    if (r->is_starting)
+        return;
+    r->is_starting = true;
+    while (!is_full(r) && (m = find_next(r)))
+        start_one(m);
+    r->is_starting = false;
     remotes_arm(r);
 }
 
 static void on_again(uv_timer_t *timer)
 {
-    start_again(timer->data);
+    remotes_more(timer->data);
 }
 
-/* Those whose handles are still closing come back by themselves. */
+/* Those whose handles are still closing come back by themselves, and so does a login that ends.
+ */
 void remotes_arm(struct remotes *r)
 {
     uint64_t due_ms = UINT64_MAX, now = now_ms();
+    if (is_full(r) || !r->npaused)
+        return;
     for (uint32_t i = 0; i < r->n; i++)
         if (r->list[i]->state == START_PAUSE && r->list[i]->due_ms < due_ms
             && (r->list[i]->due_ms > now || remote_is_over(r->list[i]->remote)))
             due_ms = r->list[i]->due_ms;
-    if (due_ms == UINT64_MAX || r->is_closing)
-        return;
-    uv_timer_start(&r->timer, on_again, due_ms > now ? due_ms - now : 0, 0);
+    if (due_ms != UINT64_MAX)
+        uv_timer_start(&r->timer, on_again, due_ms > now ? due_ms - now : 0, 0);
 }
 
 /* ---- the end of one, and of all ---- */
@@ -84,7 +99,7 @@ void remotes_over(void *ctx)
     if (--r->nleft == 0 && r->is_closing && r->has_timer)
         uv_close((uv_handle_t *)&r->timer, on_timer_closed);
     if (!r->is_closing && m->state == START_PAUSE)
-        start_again(r);
+        remotes_more(r);
     maybe_finish(r);
 }
 

@@ -80,7 +80,8 @@ struct remote_command {
 };
 void remotes_add(struct remotes *r, const struct remote_command *command);
 
-/* Begins to start those that were added, as many as may log in at a time. */
+/* Begins to start those that were added, as many as may log in at a time, whose second and
+ * further tries count too. Also from within an event. */
 void remotes_start(struct remotes *r);
 
 /* The agent of this node has its link: that its command ends is of no interest any more. */

@@ -42,17 +42,18 @@ struct remotes {
     struct remotes_events events;
     struct spawn spawn;
     struct start **list;
-    bool *is_linked;                  /* by node */
-    uint32_t n, next, nlogins, nleft; /* nleft: that run, or have open handles */
+    bool *is_linked;                           /* by node */
+    uint32_t n, next, nlogins, npaused, nleft; /* nleft: that run, or have open handles */
     uint32_t nnodes;
     size_t cap;
     char slab[REMOTE_SLAB];
     uv_timer_t timer; /* of the next try; once closing, of the end */
-    bool is_closing, has_timer;
+    bool is_closing, is_starting, has_timer;
     struct descendants *descendants; /* NULL = no command has any that could be left */
 };
 
-/* Starts those whose turn it is. */
+/* Starts those whose turn it is, first again, then for the first time; from within that:
+ * nothing. */
 void remotes_more(struct remotes *r);
 
 /* Sets the timer for the next of them. */

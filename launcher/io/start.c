@@ -92,6 +92,7 @@ static bool try_later(struct start *m, enum remote_failure failure, bool was_up)
     if (!pause_ms)
         return false;
     m->state = START_PAUSE;
+    m->owner->npaused++;
     m->due_ms = now_ms() + pause_ms;
     log_debug("remote", "%s: %s; once more in %llu ms", m->host, m->why.text,
               (unsigned long long)pause_ms);
@@ -237,6 +238,7 @@ static void on_complaint(void *ctx, const char *p, size_t n)
 void start_one(struct start *m)
 {
     struct remotes *r = m->owner;
+    r->npaused -= m->state == START_PAUSE;
     m->state = START_LOGIN;
     m->tries++;
     r->nlogins++;

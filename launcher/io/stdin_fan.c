@@ -37,7 +37,8 @@ struct stdin_fan {
     struct watch_set *watches;
     int fd;
     enum source_kind kind;
-    bool is_own_fd, is_ended;
+    bool is_own_fd, is_ended, has_started;
+    bool drops; /* what nobody reads any more is read all the same */
     struct watch watch;
     struct end *ends; /* by local rank */
     uint32_t nends;
@@ -160,6 +161,11 @@ static struct end *any_open(struct stdin_fan *f)
     return NULL;
 }
 
+static bool is_wanted(struct stdin_fan *f)
+{
+    return any_open(f) || (f->drops && f->has_started);
+}
+
 static bool flush_all(struct stdin_fan *f)
 {
     bool is_done = true;
@@ -168,21 +174,29 @@ static bool flush_all(struct stdin_fan *f)
     return is_done;
 }
 
+static void go_on_later(struct stdin_fan *f)
+{
+    struct err e;
+    struct end *end = any_open(f);
+    if (end)
+        end_wait(end);
+    else if (watch_start(f->watches, &f->watch, f->fd, on_ready, f, &e) < 0)
+        log_warn("stdin", "%s", e.text);
+}
+
 static void pump(struct stdin_fan *f)
 {
     if (f->watch.on_ready) /* nothing to pass on yet */
         return;
     for (int i = 0; i < CHUNKS_MAX; i++) {
-        if (!flush_all(f) || !any_open(f))
-            return;
-        if (!f->is_ended && !source_read(f))
+        if (!flush_all(f))
             return;
         for (uint32_t k = 0; f->is_ended && k < f->nends; k++)
             end_close(&f->ends[k]);
+        if (f->is_ended || !is_wanted(f) || !source_read(f))
+            return;
     }
-    struct end *end = any_open(f);
-    if (end)
-        end_wait(end);
+    go_on_later(f);
 }
 
 struct stdin_fan *stdin_fan_new(struct watch_set *watches, int fd)
@@ -204,9 +218,15 @@ static void close_ends(struct stdin_fan *f)
     watch_stop(f->watches, &f->watch, f->fd);
 }
 
+void stdin_fan_never_stall(struct stdin_fan *f)
+{
+    f->drops = true;
+}
+
 void stdin_fan_begin(struct stdin_fan *f, uint32_t nworkers)
 {
     close_ends(f);
+    f->has_started = false;
     f->ends = mem_alloc(nworkers, sizeof *f->ends);
     f->nends = nworkers;
     for (uint32_t i = 0; i < nworkers; i++)
@@ -226,6 +246,7 @@ int stdin_fan_add(struct stdin_fan *f, uint32_t local_rank, int *read_end, struc
 
 void stdin_fan_start(struct stdin_fan *f)
 {
+    f->has_started = true;
     pump(f);
 }
 

@@ -18,6 +18,11 @@ struct stdin_fan;
 /* fd: what is read, borrowed; its flags are left as they are. */
 struct stdin_fan *stdin_fan_new(struct watch_set *watches, int fd);
 
+/* From now on what nobody reads any more, from a start on until workers are awaited again, is
+ * read and lost: who writes it writes to others too, and must not wait for us. fd can be
+ * watched. */
+void stdin_fan_never_stall(struct stdin_fan *f);
+
 /* For a generation of nworkers: nobody reads yet. What the last one had not taken is lost. */
 void stdin_fan_begin(struct stdin_fan *f, uint32_t nworkers);
 
@@ -25,7 +30,7 @@ void stdin_fan_begin(struct stdin_fan *f, uint32_t nworkers);
  * ERR_SYSTEM. */
 int stdin_fan_add(struct stdin_fan *f, uint32_t local_rank, int *read_end, struct err *e);
 
-/* All have been added. */
+/* All have been added; or, with no workers, none will be for now. */
 void stdin_fan_start(struct stdin_fan *f);
 
 /* That worker has ended. */

@@ -12,7 +12,10 @@ static void die(const char *what, const char *detail)
     exit(99);
 }
 
-static void step(struct job *job, const char *text, struct effects *fx)
+static void watch(struct job *job, const char *text, struct effects *fx,
+                  void (*fn)(void *ctx, const struct job *job, const struct event *seen,
+                             const struct effects *effects),
+                  void *ctx)
 {
     struct event ev;
     struct event_parts parts = {0};
@@ -22,7 +25,14 @@ static void step(struct job *job, const char *text, struct effects *fx)
         die(text, e.text);
     effects_clear(fx);
     job_step(job, &ev, fx);
+    if (fn)
+        fn(ctx, job, &ev, fx);
     free(line);
+}
+
+static void step(struct job *job, const char *text, struct effects *fx)
+{
+    watch(job, text, fx, NULL, NULL);
 }
 
 struct job *driven_job(const struct options *opt, const char *const *lines)
@@ -41,5 +51,15 @@ void driven_step(struct job *job, const char *line)
 {
     struct effects fx = {0};
     step(job, line, &fx);
+    effects_fini(&fx);
+}
+
+void driven_watch(struct job *job, const char *line,
+                  void (*fn)(void *ctx, const struct job *job, const struct event *seen,
+                             const struct effects *effects),
+                  void *ctx)
+{
+    struct effects fx = {0};
+    watch(job, line, &fx, fn, ctx);
     effects_fini(&fx);
 }

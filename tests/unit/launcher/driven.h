@@ -13,4 +13,10 @@ struct job *driven_job(const struct options *opt, const char *const *lines);
 /* One more event for a job that is on its way. */
 void driven_step(struct job *job, const char *line);
 
+/* The same, and what it saw and asked for is handed on. */
+void driven_watch(struct job *job, const char *line,
+                  void (*fn)(void *ctx, const struct job *job, const struct event *seen,
+                             const struct effects *effects),
+                  void *ctx);
+
 #endif

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ struct stage {
     int nfull;
     struct worker_end end;
     char *tail;
+    const char *told; /* the same where it was told */
 };
 
 static void on_exit_seen(void *ctx, uint32_t local_rank, const struct worker_end *end,
@@ -37,6 +39,7 @@ static void on_exit_seen(void *ctx, uint32_t local_rank, const struct worker_end
     s->has_exited = local_rank == 7;
     s->end = *end;
     s->tail = mem_strdup(tail);
+    s->told = tail;
 }
 
 static void on_streams_ended(void *ctx, uint32_t local_rank)
@@ -144,6 +147,34 @@ static void run_until(struct stage *s, const bool *flag)
 {
     while (!*flag)
         uv_run(&s->loop, UV_RUN_ONCE);
+}
+
+/* Its child has standard error, and the last word, before anybody has used the tail. */
+static void the_tail_of_an_exit_stays(void **state)
+{
+    (void)state;
+    struct stage s;
+    char folder[] = "/tmp/test_child.XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char *fifo = mem_printf("%s/go", folder);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    char *script = mem_printf(
+        "echo trouble >&2; { read -r go; echo more words than those before >&2; } <%s & exit 7",
+        fifo);
+    start(&s, script);
+    run_until(&s, &s.has_exited);
+    bool was_held = !s.have_streams_ended;
+    close(open(fifo, O_WRONLY | O_CLOEXEC));
+    run_until(&s, &s.have_streams_ended);
+    char *tail = mem_strdup(s.told);
+    finish(&s);
+    unlink(fifo);
+    rmdir(folder);
+    assert_true(was_held);
+    assert_string_equal(tail, "trouble\n");
+    free(tail);
+    free(script);
+    free(fifo);
 }
 
 static void an_exit_comes_with_what_was_said_before(void **state)
@@ -284,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exit_comes_with_what_was_said_before),
+        cmocka_unit_test(the_tail_of_an_exit_stays),
         cmocka_unit_test(a_signal_reaches_the_whole_group),
         cmocka_unit_test(streams_may_end_long_before),
         cmocka_unit_test(a_grandchild_may_hold_the_streams),
