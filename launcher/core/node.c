@@ -52,9 +52,15 @@ struct node *node_new(const struct options *opt, const struct facts *facts,
     n->facts = facts;
     n->place = *place;
     n->deadline_ms = n->next_beat_ms = UINT64_MAX;
-    buf_init(&n->gpu, 0);
     buf_init(&n->sample, 0);
     return n;
+}
+
+static void free_workers(struct node *n)
+{
+    for (uint32_t i = 0; i < n->nworkers; i++)
+        free(n->workers[i].gpu);
+    free(n->workers);
 }
 
 void node_free(struct node *n)
@@ -65,8 +71,7 @@ void node_free(struct node *n)
     pulse_free(n->pulse);
     node_mpi_forget(n);
     free(n->meetings);
-    free(n->workers);
-    buf_fini(&n->gpu);
+    free_workers(n);
     buf_fini(&n->sample);
     free(n);
 }
@@ -172,7 +177,7 @@ static void on_plan(struct node *n, const struct order *order, struct effects *f
     }
     node_plan_free(n->plan);
     pulse_free(n->pulse);
-    free(n->workers);
+    free_workers(n);
     n->pulse = pulse_new(order->nworkers, n->opt->heartbeat_ms, n->opt->silence_ms);
     pulse_hold(n->pulse, PULSE_BLOCKED, n->is_blocked, 0);
     n->plan = plan;
@@ -242,9 +247,10 @@ static void worker_ended(struct node *n, uint32_t local_rank, const struct worke
     frame->u.exited.end = *end;
     if (evidence)
         frame->u.exited.evidence = *evidence;
-    buf_reset(&n->gpu);
-    node_plan_gpu_format(n->plan, local_rank, &n->gpu);
-    frame->u.exited.gpu = buf_str(&n->gpu);
+    struct buf gpu;
+    buf_init(&gpu, 0);
+    node_plan_gpu_format(n->plan, local_rank, &gpu);
+    frame->u.exited.gpu = w->gpu = buf_steal(&gpu);
     if (n->nalive == 0 && n->state != NODE_DRAIN)
         node_drain_begin(n, now_ms, fx);
 }

@@ -35,6 +35,7 @@ struct worker {
     enum worker_state state;
     bool has_streams;
     uint32_t pid;
+    char *gpu; /* what its end says of it; NULL until then */
 };
 
 struct node {
@@ -69,7 +70,6 @@ struct node {
     char **meetings;     /* operations that ranks of this generation wait in for other nodes */
     size_t nmeetings, cap_meetings;
     struct err err; /* text of a refusal, referenced by frames */
-    struct buf gpu; /* likewise */
 };
 
 /* Goes to the next state, which has no deadline at first. A move that node.c's table does not

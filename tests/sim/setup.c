@@ -1,6 +1,7 @@
 #include "tests/sim/setup.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 void setup_init(struct setup *s, uint32_t nproc)
 {
@@ -24,4 +25,14 @@ void setup_init(struct setup *s, uint32_t nproc)
                               .python = "python3",
                               .ncpus = 8,
                               .inventory = &s->inventory};
+}
+
+void setup_add_gpus(struct setup *s, int n)
+{
+    s->inventory.devices = s->gpus;
+    s->inventory.ndevices = n < SETUP_GPUS_MAX ? n : SETUP_GPUS_MAX;
+    for (int i = 0; i < s->inventory.ndevices; i++) {
+        s->gpus[i] = (struct device){.index = i, .minor = i, .numa = -1, .util = -1};
+        snprintf(s->gpus[i].uuid, sizeof s->gpus[i].uuid, "GPU-%c", 'a' + i);
+    }
 }

@@ -2,7 +2,7 @@
  * answers with what the file says. --rewrite replaces the answers by those of the code: to be
  * read before they are committed.
  *
- * A trace: '#' comments; one line "machine job|node KEY=NUMBER..." (nodes, nproc, plan,
+ * A trace: '#' comments; one line "machine job|node KEY=NUMBER..." (nodes, nproc, gpus, plan,
  * max_restarts, grace_ms, timeout_ms, beat_ms, restart_delay_ms, restart_delay_max_ms,
  * min_uptime_ms, no_restart_code, heartbeat_ms, silence_ms, notice: 1 = USR1 and 20 s); then
  * steps, each ended by an empty line:
@@ -74,6 +74,8 @@ static void machine_set(struct run *r, struct str key, uint64_t v, uint64_t *nod
         *beat_ms = v;
     else if (str_eq(key, "nproc"))
         opt->nproc = (uint32_t)v;
+    else if (str_eq(key, "gpus"))
+        setup_add_gpus(&r->setup, (int)v);
     else if (str_eq(key, "min_nodes"))
         opt->nnodes_min = (uint32_t)v;
     else if (str_eq(key, "last_call_ms"))
