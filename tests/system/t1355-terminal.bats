@@ -130,6 +130,7 @@ W
 set -m
 ./nap 300 </dev/null >/dev/null 2>&1 &
 set +m
+until [ "$(cat /proc/$!/comm)" = nap ]; do :; done # until then it is this shell, forked
 "$MUSTER" stack >stack 2>&1
 until "$MUSTER" top --json | tee top | grep -q '"rss_bytes": [0-9]'; do :; done
 W
