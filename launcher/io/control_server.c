@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "launcher/core/callers.h"
 #include "launcher/io/control_folder.h"
 
 enum {
@@ -33,12 +34,10 @@ struct caller {
     uv_pipe_t pipe;
     uv_write_t write;
     struct control_server *server;
-    struct list link;
-    uint64_t deadline_ms; /* in force unless it is waiting for us */
+    struct call call;
     char request[CONTROL_REQUEST_MAX];
     size_t n;
     enum control_verb verb;
-    bool is_waiting, is_answered;
     struct buf answer;
 };
 
@@ -64,7 +63,7 @@ static void hang_up(struct caller *c)
 {
     if (uv_is_closing((uv_handle_t *)&c->pipe))
         return;
-    list_remove(&c->link);
+    list_remove(&c->call.link);
     c->server->ncallers--;
     uv_close((uv_handle_t *)&c->pipe, on_caller_closed);
 }
@@ -73,12 +72,7 @@ static void on_timer(uv_timer_t *timer);
 
 static void set_timer(struct control_server *s)
 {
-    uint64_t now = now_ms(), due = UINT64_MAX;
-    for (struct list *at = s->callers.next; at != &s->callers; at = at->next) {
-        const struct caller *c = list_entry(at, struct caller, link);
-        if (!c->is_waiting && c->deadline_ms < due)
-            due = c->deadline_ms;
-    }
+    uint64_t now = now_ms(), due = callers_deadline(&s->callers);
     if (due == UINT64_MAX)
         uv_timer_stop(&s->timer);
     else
@@ -88,19 +82,15 @@ static void set_timer(struct control_server *s)
 static void on_timer(uv_timer_t *timer)
 {
     struct control_server *s = timer->data;
-    uint64_t now = now_ms();
-    for (struct list *at = s->callers.next, *next; at != &s->callers; at = next) {
-        struct caller *c = list_entry(at, struct caller, link);
-        next = at->next;
-        if (!c->is_waiting && c->deadline_ms <= now)
-            hang_up(c);
-    }
+    struct call *late;
+    while ((late = callers_late(&s->callers, now_ms())) != NULL)
+        hang_up(list_entry(late, struct caller, call));
     set_timer(s);
 }
 
 static void set_deadline(struct caller *c)
 {
-    c->deadline_ms = now_ms() + CALL_MS;
+    c->call.deadline_ms = now_ms() + CALL_MS;
     set_timer(c->server);
 }
 
@@ -115,8 +105,8 @@ static void on_written(uv_write_t *write, int status)
 static void send_answer(struct caller *c)
 {
     uv_buf_t bytes = uv_buf_init(c->answer.data, (unsigned)c->answer.len);
-    c->is_waiting = false;
-    c->is_answered = true;
+    c->call.is_waiting = false;
+    c->call.is_answered = true;
     c->write.data = c;
     if (uv_write(&c->write, (uv_stream_t *)&c->pipe, &bytes, 1, on_written) < 0)
         hang_up(c);
@@ -145,7 +135,8 @@ static void take_request(struct caller *c, size_t n)
         refuse(c, e.text);
         return;
     }
-    c->is_waiting = true;
+    c->call.is_waiting = true;
+    c->call.deadline_ms = UINT64_MAX; /* it is muster's turn */
     events->on_request(events->ctx, c->verb);
 }
 
@@ -170,14 +161,14 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
     (void)bytes;
     struct caller *c = stream->data;
     if (n < 0) {
-        bool is_owed = c->is_answered || (c->is_waiting && !has_left(c));
+        bool is_owed = c->call.is_answered || (c->call.is_waiting && !has_left(c));
         if (is_owed)
             uv_read_stop(stream);
         else
             hang_up(c);
         return;
     }
-    if (c->is_waiting || c->is_answered) /* it has nothing more to say */
+    if (c->call.is_waiting || c->call.is_answered) /* it has nothing more to say */
         return;
     c->n += (size_t)n;
     const char *end = memchr(c->request, '\n', c->n);
@@ -200,22 +191,6 @@ static bool is_same_user(uv_pipe_t *pipe)
            && cred.uid == geteuid();
 }
 
-/* Whether there is room for a new one, if need be at the cost of the first that has not said
- * what it wants. */
-static bool make_room(struct control_server *s, const struct caller *new)
-{
-    if (s->ncallers <= CALLERS_MAX)
-        return true;
-    for (struct list *at = s->callers.next; at != &new->link; at = at->next) {
-        struct caller *c = list_entry(at, struct caller, link);
-        if (c->is_waiting || c->is_answered)
-            continue;
-        hang_up(c);
-        return true;
-    }
-    return false;
-}
-
 static void on_connection(uv_stream_t *stream, int status)
 {
     struct control_server *s = stream->data;
@@ -224,27 +199,31 @@ static void on_connection(uv_stream_t *stream, int status)
     struct caller *c = mem_alloc(1, sizeof *c);
     c->server = s;
     buf_init(&c->answer, 0);
-    list_init(&c->link);
-    list_push(&s->callers, &c->link);
+    list_init(&c->call.link);
+    list_push(&s->callers, &c->call.link);
     uv_pipe_init(stream->loop, &c->pipe, 0);
     c->pipe.data = c;
     s->ncallers++;
     s->nhandles++;
     set_deadline(c);
-    if (uv_accept(stream, (uv_stream_t *)&c->pipe) < 0 || !is_same_user(&c->pipe))
+    if (uv_accept(stream, (uv_stream_t *)&c->pipe) < 0 || !is_same_user(&c->pipe)
+        || uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read) < 0) {
         hang_up(c);
-    else if (!make_room(s, c))
+        return;
+    }
+    struct call *idle = s->ncallers > CALLERS_MAX ? callers_idle(&s->callers) : NULL;
+    if (idle == &c->call) /* all others have asked */
         refuse(c, "it has as many callers as it serves; try again");
-    else if (uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read) < 0)
-        hang_up(c);
+    else if (idle)
+        hang_up(list_entry(idle, struct caller, call));
 }
 
 void control_server_settle(struct control_server *s)
 {
     for (struct list *at = s->callers.next, *next; at != &s->callers; at = next) {
-        struct caller *c = list_entry(at, struct caller, link);
+        struct caller *c = list_entry(at, struct caller, call.link);
         next = at->next;
-        if (c->is_waiting && !s->events.must_wait(s->events.ctx, c->verb))
+        if (c->call.is_waiting && !s->events.must_wait(s->events.ctx, c->verb))
             answer(c);
     }
 }
@@ -326,8 +305,8 @@ void control_server_close(struct control_server *s)
         return;
     s->is_closing = true;
     while (!list_is_empty(&s->callers)) {
-        struct caller *c = list_first(&s->callers, struct caller, link);
-        if (c->is_waiting)
+        struct caller *c = list_first(&s->callers, struct caller, call.link);
+        if (c->call.is_waiting)
             answer(c);
         hang_up(c); /* what is short has been written by now */
     }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "launcher/core/callers.h"
 #include "launcher/core/http_request.h"
 #include "launcher/core/listen_addr.h"
 #include "launcher/core/metrics_text.h"
@@ -26,9 +27,9 @@ static const char pointer[] = "<!doctype html><title>muster</title>"
 
 struct metrics_server {
     uv_tcp_t tcp;
-    uv_timer_t timer; /* the deadline of the first caller */
+    uv_timer_t timer; /* the first deadline of a caller */
     struct metrics_events events;
-    struct list callers; /* in the order in which they came, which is that of their deadlines */
+    struct list callers;       /* in the order in which they came */
     size_t ncallers, nhandles; /* nhandles: of all, with those that are being closed */
     size_t unsent;             /* bytes of answers that have not gone */
     bool is_closing;
@@ -41,11 +42,10 @@ struct caller {
     uv_write_t write;
     uv_shutdown_t shutdown;
     struct metrics_server *server;
-    struct list link;
-    uint64_t deadline_ms;
+    struct call call;
     char *request; /* HTTP_HEAD_MAX bytes; n of them have come */
     size_t n;
-    bool is_head, is_waiting, is_answered;
+    bool is_head;
     bool is_written, has_ended; /* the kernel has the whole answer; it will say no more */
     struct buf answer;
 };
@@ -75,7 +75,7 @@ static void hang_up(struct caller *c)
 {
     if (uv_is_closing((uv_handle_t *)&c->tcp))
         return;
-    list_remove(&c->link);
+    list_remove(&c->call.link);
     c->server->ncallers--;
     uv_close((uv_handle_t *)&c->tcp, on_caller_closed);
 }
@@ -84,24 +84,19 @@ static void on_timer(uv_timer_t *timer);
 
 static void set_timer(struct metrics_server *s)
 {
-    uint64_t now = now_ms();
-    if (list_is_empty(&s->callers)) {
+    uint64_t now = now_ms(), due = callers_deadline(&s->callers);
+    if (due == UINT64_MAX)
         uv_timer_stop(&s->timer);
-        return;
-    }
-    uint64_t due = list_first(&s->callers, struct caller, link)->deadline_ms;
-    uv_timer_start(&s->timer, on_timer, due > now ? due - now : 0, 0);
+    else
+        uv_timer_start(&s->timer, on_timer, due > now ? due - now : 0, 0);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     struct metrics_server *s = timer->data;
-    while (!list_is_empty(&s->callers)) {
-        struct caller *c = list_first(&s->callers, struct caller, link);
-        if (c->deadline_ms > now_ms())
-            break;
-        hang_up(c);
-    }
+    struct call *late;
+    while ((late = callers_late(&s->callers, now_ms())) != NULL)
+        hang_up(list_entry(late, struct caller, call));
     set_timer(s);
 }
 
@@ -142,8 +137,8 @@ static void answer(struct caller *c, enum http_status status, const char *type, 
     http_answer_format(status, type, body.n, date, &c->answer);
     if (!c->is_head)
         buf_add(&c->answer, body.p, body.n);
-    c->is_waiting = false;
-    c->is_answered = true;
+    c->call.is_waiting = false;
+    c->call.is_answered = true;
     c->write.data = c;
     uv_buf_t bytes = uv_buf_init(c->answer.data, (unsigned)c->answer.len);
     if (uv_write(&c->write, (uv_stream_t *)&c->tcp, &bytes, 1, on_written) < 0)
@@ -176,9 +171,9 @@ static void answer_page(struct caller *c)
 void metrics_server_settle(struct metrics_server *s)
 {
     for (struct list *at = s->callers.next, *next; at != &s->callers; at = next) {
-        struct caller *c = list_entry(at, struct caller, link);
+        struct caller *c = list_entry(at, struct caller, call.link);
         next = at->next;
-        if (c->is_waiting && !s->events.must_wait(s->events.ctx))
+        if (c->call.is_waiting && !s->events.must_wait(s->events.ctx))
             answer_page(c);
     }
 }
@@ -189,7 +184,7 @@ static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
     struct caller *c = handle->data;
     (void)size;
-    if (c->is_answered || c->is_waiting)
+    if (c->call.is_answered || c->call.is_waiting)
         c->n = 0; /* it has said all that we want to know */
     *buf = uv_buf_init(c->request + c->n, (unsigned)(HTTP_HEAD_MAX - c->n));
 }
@@ -198,7 +193,7 @@ static void take_request(struct caller *c, const struct http_request *request)
 {
     c->is_head = request->is_head;
     if (str_eq(request->path, "/metrics")) {
-        c->is_waiting = true;
+        c->call.is_waiting = true;
         c->server->events.on_request(c->server->events.ctx);
     } else if (str_eq(request->path, "/")) {
         answer(c, HTTP_OK, "text/html; charset=utf-8", STR_LIT(pointer));
@@ -213,7 +208,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
     struct http_request request;
     enum http_status why;
     (void)bytes;
-    bool is_owed = (c->is_waiting || c->is_answered) && !c->is_written;
+    bool is_owed = (c->call.is_waiting || c->call.is_answered) && !c->is_written;
     if (n == UV_EOF && is_owed) { /* half of the connection goes on */
         c->has_ended = true;
         uv_read_stop(stream);
@@ -223,7 +218,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
         hang_up(c);
         return;
     }
-    if (c->is_answered || c->is_waiting)
+    if (c->call.is_answered || c->call.is_waiting)
         return;
     c->n += (size_t)n;
     switch (http_request_read((struct str){c->request, c->n}, &request, &why)) {
@@ -238,41 +233,27 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
     }
 }
 
-/* Room for a new one, if need be at the cost of the first that has not said what it wants. */
-static bool make_room(struct metrics_server *s)
-{
-    if (s->ncallers < CALLERS_MAX)
-        return true;
-    for (struct list *at = s->callers.next; at != &s->callers; at = at->next) {
-        struct caller *c = list_entry(at, struct caller, link);
-        if (c->is_waiting || c->is_answered)
-            continue;
-        hang_up(c);
-        return true;
-    }
-    return false;
-}
-
 static void on_connection(uv_stream_t *stream, int status)
 {
     struct metrics_server *s = stream->data;
     if (status < 0)
         return;
-    bool has_room = make_room(s);
     struct caller *c = mem_alloc(1, sizeof *c);
     c->server = s;
     c->request = mem_alloc(HTTP_HEAD_MAX, 1);
-    c->deadline_ms = now_ms() + CALL_MS;
+    c->call.deadline_ms = now_ms() + CALL_MS;
     buf_init(&c->answer, 0);
     uv_tcp_init(stream->loop, &c->tcp);
     c->tcp.data = c;
     s->nhandles++;
     s->ncallers++;
-    list_init(&c->link);
-    list_push(&s->callers, &c->link);
-    if (uv_accept(stream, (uv_stream_t *)&c->tcp) < 0 || !has_room
+    list_init(&c->call.link);
+    list_push(&s->callers, &c->call.link);
+    if (uv_accept(stream, (uv_stream_t *)&c->tcp) < 0
         || uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) < 0)
         hang_up(c);
+    else if (s->ncallers > CALLERS_MAX) /* the new one itself, if all others have asked */
+        hang_up(list_entry(callers_idle(&s->callers), struct caller, call));
     set_timer(s);
 }
 
@@ -346,8 +327,8 @@ void metrics_server_close(struct metrics_server *s)
         return;
     s->is_closing = true;
     while (!list_is_empty(&s->callers)) {
-        struct caller *c = list_first(&s->callers, struct caller, link);
-        if (c->is_waiting)
+        struct caller *c = list_first(&s->callers, struct caller, call.link);
+        if (c->call.is_waiting)
             answer_page(c);
         hang_up(c); /* what the kernel has taken by now arrives */
     }
